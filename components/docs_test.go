@@ -164,8 +164,8 @@ var (
 	testFunction   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w+)\(`)
 )
 
-// TestDocsNameWhatExists: paths of this repository, and the tests on testing.md, exist.
-func TestDocsNameWhatExists(t *testing.T) {
+// TestDocsNameExistingPathsAndTests: paths of this repository, and the tests on testing.md, exist.
+func TestDocsNameExistingPathsAndTests(t *testing.T) {
 	tests := testNames(t)
 	for name, text := range pages(t) {
 		for _, found := range repositoryPath.FindAllStringSubmatch(text, -1) {

@@ -31,8 +31,8 @@ var throughServer = []string{kubeletauth.SubresourceMetrics, kubeletauth.Subreso
 // theProxy is the subject with which kubelet-auth-proxy sends requests to kubelets.
 const theProxy = "User bulkhead:kubelet-auth-proxy"
 
-// Holder is a subject that has nodes/proxy.
-type Holder struct {
+// Grantee is a subject that has nodes/proxy.
+type Grantee struct {
 	// Subject is "User alice", "Group x" or "ServiceAccount namespace/name".
 	Subject string `json:"subject"`
 	// Bindings are the bindings that grant it, with their roles: "binding -> role".
@@ -58,7 +58,7 @@ type Objects struct {
 
 // Find returns every holder of nodes/proxy, sorted by subject. Groups without RBAC objects
 // (system:masters) are not included.
-func Find(o Objects) []Holder {
+func Find(o Objects) []Grantee {
 	roles := map[string][]rbacv1.PolicyRule{}
 	for _, r := range o.Roles {
 		roles[r.Name] = r.Rules
@@ -84,15 +84,15 @@ func Find(o Objects) []Holder {
 			}
 		}
 	}
-	var holders []Holder
+	var grantees []Grantee
 	for name, g := range all {
 		if len(g.bindings) > 0 {
 			slices.Sort(g.bindings)
-			holders = append(holders, holder(name, g.bindings, g.rules))
+			grantees = append(grantees, granteeOf(name, g.bindings, g.rules))
 		}
 	}
-	slices.SortFunc(holders, func(a, b Holder) int { return cmp.Compare(a.Subject, b.Subject) })
-	return holders
+	slices.SortFunc(grantees, func(a, b Grantee) int { return cmp.Compare(a.Subject, b.Subject) })
+	return grantees
 }
 
 func nameOf(s rbacv1.Subject) string {
@@ -102,8 +102,8 @@ func nameOf(s rbacv1.Subject) string {
 	return s.Kind + " " + s.Name
 }
 
-func holder(name string, bindings []string, rules []rbacv1.PolicyRule) Holder {
-	h := Holder{Subject: name, Bindings: bindings, Verbs: verbsOn(rules, kubeletauth.SubresourceProxy),
+func granteeOf(name string, bindings []string, rules []rbacv1.PolicyRule) Grantee {
+	h := Grantee{Subject: name, Bindings: bindings, Verbs: verbsOn(rules, kubeletauth.SubresourceProxy),
 		Nodes: nodesOf(rules), Loses: []string{}}
 	for _, r := range rules {
 		h.Wildcard = h.Wildcard || slices.Contains(r.Resources, rbacv1.ResourceAll) && covers(r, kubeletauth.SubresourceProxy)
@@ -176,7 +176,7 @@ func nodesOf(rules []rbacv1.PolicyRule) []string {
 }
 
 // String returns one line about what is lost.
-func (h Holder) String() string {
+func (h Grantee) String() string {
 	switch {
 	case len(h.Loses) > 0:
 		return strings.Join(h.Loses, ", ")

@@ -60,7 +60,7 @@ func TestFind(t *testing.T) {
 		"containerlogs (get nodes/containerlogs)", "debug (get nodes/debug)",
 		"metrics through the API server (get nodes/metrics)", "stats through the API server (get nodes/stats)",
 		"log through the API server (get nodes/log)"}
-	want := []Holder{
+	want := []Grantee{
 		{Subject: "Group admins", Bindings: []string{"admin-for-admins -> admin"}, Verbs: []string{"*"}, Wildcard: true,
 			Loses: []string{}},
 		{Subject: "ServiceAccount monitoring/prometheus", Bindings: []string{"scraper-for-prometheus -> scraper"},

@@ -48,7 +48,7 @@ func decided(request *certificatesv1.CertificateSigningRequest) bool {
 // node may get it. node is the current Node of that name, or nil if there is none. Problem checks
 // everything that the signer requires (pkg/apis/certificates/helpers.go ValidateKubeletServingCSR).
 // It also checks that the names and addresses belong to the Node, and not to another Node, a
-// Service or an API server ([kubeletcertificate.TakenProblem]). It returns an error if it cannot
+// Service or an API server ([kubeletcertificate.ConflictProblem]). It returns an error if it cannot
 // check that.
 func Problem(ctx context.Context, request *certificatesv1.CertificateSigningRequest, name string, node *corev1.Node,
 	others kubeletcertificate.Others) (string, error) {
@@ -80,5 +80,5 @@ func problem(ctx context.Context, request *certificatesv1.CertificateSigningRequ
 	if problem := kubeletcertificate.OthersProblem(parsed, name, node.Status.Addresses); problem != "" {
 		return problem, nil
 	}
-	return kubeletcertificate.TakenProblem(ctx, parsed, node, others)
+	return kubeletcertificate.ConflictProblem(ctx, parsed, node, others)
 }

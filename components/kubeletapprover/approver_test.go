@@ -140,7 +140,7 @@ func TestProblem(t *testing.T) {
 		{"to be a client", nil, func(r *certificatesv1.CertificateSigningRequest) {
 			r.Spec.Usages = append(r.Spec.Usages, certificatesv1.UsageClientAuth)
 		}, worker(), "usages must be"},
-		{"that nobody can read", nil, func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Request = []byte("x") },
+		{"request that is not valid", nil, func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Request = []byte("x") },
 			worker(), "unable to parse"},
 	} {
 		request := asked(t, tc.template, tc.spec)
@@ -174,13 +174,13 @@ func TestProblemIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotOurs(t *testing.T) {
+func TestForeignSigningRequestsAreIgnored(t *testing.T) {
 	for name, change := range map[string]func(*certificatesv1.CertificateSigningRequest){
 		"another signer": func(r *certificatesv1.CertificateSigningRequest) {
 			r.Spec.SignerName = certificatesv1.KubeAPIServerClientKubeletSignerName
 		},
-		"somebody else": func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "alice" },
-		"nobody":        func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "system:node:" },
+		"another user": func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "alice" },
+		"no user":      func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = "system:node:" },
 		"not in the group": func(r *certificatesv1.CertificateSigningRequest) {
 			r.Spec.Groups = []string{"system:authenticated"}
 		},

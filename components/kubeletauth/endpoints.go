@@ -30,7 +30,7 @@ var (
 	runEndpoint           = process(RuleRun, SubresourceRun, containerOrUIDTarget)
 	portForwardEndpoint   = process(RulePortForward, SubresourcePortForward, podTarget)
 	containerLogsEndpoint = containerLogs()
-	debugEndpoint         = beyond(RuleDebug, SubresourceDebug)
+	debugEndpoint         = extension(RuleDebug, SubresourceDebug)
 
 	unknownEndpoint = unknownPath()
 )
@@ -114,9 +114,9 @@ type endpoint struct {
 	// rule is the rule of the kubelet's own mapping.
 	rule   rules.ID
 	compat attempts
-	// beyond is the rule that replaces rule in Strict, or "" if none does.
-	beyond rules.ID
-	strict attempts
+	// extension is the rule that replaces rule in Strict, or "" if none does.
+	extension rules.ID
+	strict    attempts
 	// create means that Strict requires verb create, whatever the method.
 	create bool
 	// streams means that an answer can be long-lived without an upgrade.
@@ -138,14 +138,14 @@ func fineGrained(rule rules.ID, subresource string) endpoint {
 		strict: askOrGet(subresource, SubresourceProxy)}
 }
 
-// beyond is an endpoint for which the kubelet knows only nodes/proxy.
-func beyond(rule rules.ID, subresource string) endpoint {
-	return endpoint{rule: RuleProxy, compat: ask(SubresourceProxy), beyond: rule, strict: ask(subresource)}
+// extension is an endpoint for which the kubelet knows only nodes/proxy.
+func extension(rule rules.ID, subresource string) endpoint {
+	return endpoint{rule: RuleProxy, compat: ask(SubresourceProxy), extension: rule, strict: ask(subresource)}
 }
 
 // process is an endpoint that runs a process, attaches to one, or connects to its ports.
 func process(rule rules.ID, subresource string, target func(string) Target) endpoint {
-	e := beyond(rule, subresource)
+	e := extension(rule, subresource)
 	e.create, e.streams, e.target = true, true, target
 	return e
 }
@@ -164,7 +164,7 @@ func allocated() endpoint {
 }
 
 func containerLogs() endpoint {
-	e := beyond(RuleContainerLogs, SubresourceContainerLogs).naming(containerTarget)
+	e := extension(RuleContainerLogs, SubresourceContainerLogs).naming(containerTarget)
 	e.streams = true
 	return e
 }
@@ -172,7 +172,7 @@ func containerLogs() endpoint {
 // unknownPath is for every other path. In a newer kubelet it could be anything, including a stream
 // that executes commands.
 func unknownPath() endpoint {
-	e := beyond(RuleUnknown, SubresourceUnknown)
+	e := extension(RuleUnknown, SubresourceUnknown)
 	e.create = true
 	return e
 }

@@ -53,11 +53,11 @@ func (e *endpoint) strictly(r Request) Mapping {
 	v := strictVerbOf(r.Method)
 	switch {
 	case e.create:
-		return Mapping{Rule: e.beyond, Attempts: e.strict[verbCreate]}
+		return Mapping{Rule: e.extension, Attempts: e.strict[verbCreate]}
 	case r.Upgrade:
 		return Mapping{Rule: RuleUpgrade, Attempts: e.strict[verbCreate]}
-	case e.beyond != "":
-		return Mapping{Rule: e.beyond, Attempts: e.strict[v]}
+	case e.extension != "":
+		return Mapping{Rule: e.extension, Attempts: e.strict[v]}
 	case v == verbNone:
 		return Mapping{Rule: RuleMethodNoVerb, Attempts: e.strict[v]}
 	}

@@ -29,7 +29,7 @@ func TestPolicy(t *testing.T) {
 		{"audit in compat is both", NewPolicy(Compat, set(rules.Audit)), exec, compatExec, strictExec},
 		{"enforce in compat is enforced", NewPolicy(Compat, set(rules.Enforce)), exec, strictExec, none},
 		{"and leaves the next rule", NewPolicy(Compat, set(rules.Enforce)), attach, compatExec, none},
-		{"what has no rule of its own is the mode's", NewPolicy(Strict, set(rules.Off)), post, "KA-POD-1: create pods", none},
+		{"path without a rule follows the mode", NewPolicy(Strict, set(rules.Off)), post, "KA-POD-1: create pods", none},
 		{"in either", NewPolicy(Compat, set(rules.Enforce)), post, "KA-POD-1: create pods, create proxy", none},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-func TestPolicyRefusesWhatIsUnclean(t *testing.T) {
+func TestPolicyRejectsUncleanPaths(t *testing.T) {
 	policy := NewPolicy(Compat, rules.Modes(Rules, rules.Off))
 	_, _, refusal := policy.Map(Request{Method: "GET", Path: "//exec"})
 	if refusal == nil || refusal.Rule != RulePathEmptySegment {

@@ -42,7 +42,7 @@ func defaultRows() []row {
 			"no rule allows a node to get storageclasses.storage.k8s.io [NA-DEFAULT]"},
 		{"every resource is refused", request{Verb: "*", APIGroup: "*", Resource: "*"}, refused,
 			"no rule allows a node to * *.* [NA-DEFAULT]"},
-		{"nothing in particular is refused", request{}, refused, "no rule allows a node to   [NA-DEFAULT]"},
+		{"request without attributes: denied", request{}, refused, "no rule allows a node to   [NA-DEFAULT]"},
 		{"a resource with its subresource in one is refused", request{Verb: "patch", Resource: "nodes/status", Name: "me"},
 			refused, "no rule allows a node to patch nodes/status [NA-DEFAULT]"},
 		{"its pod, spelled in capitals, is refused", request{Verb: "get", Resource: "Pods", Namespace: "ns", Name: "my-pod"},
@@ -52,7 +52,7 @@ func defaultRows() []row {
 
 func TestNotANode(t *testing.T) {
 	for name, u := range map[string]user.Info{
-		"nobody":              nil,
+		"no user":             nil,
 		"a user without name": &user.DefaultInfo{},
 		"a pod": &user.DefaultInfo{Name: "system:serviceaccount:ns:x",
 			Groups: []string{"system:serviceaccounts"}},
@@ -191,7 +191,7 @@ func TestRulesFor(t *testing.T) {
 		{"a nameless node's rights are incomplete", &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}},
 			result{0, true, errNoRuleResolution}},
 		{"another user's rights are complete and none", &user.DefaultInfo{Name: "x"}, result{}},
-		{"nobody's rights are complete and none", nil, result{}},
+		{"no user: complete and empty", nil, result{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			resources, paths, incomplete, err := newIn(Compat, DefaultFeatures()).RulesFor(t.Context(), tc.user, "ns")

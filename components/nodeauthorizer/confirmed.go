@@ -11,10 +11,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// patience is the time limit for all live reads before one denial. The transport lets a request
+// refreshTimeout is the time limit for all live reads before one denial. The transport lets a request
 // wait up to one second for a free slot. Together they stay below 3 s: after that time
 // kube-apiserver stops waiting for the webhook and continues.
-const patience = 1500 * time.Millisecond
+const refreshTimeout = 1500 * time.Millisecond
 
 const noObjectName = "No Object name found"
 
@@ -67,7 +67,7 @@ func (z *Authorizer) confirmed(ctx context.Context, v rules.Decision, r rules.Ru
 	if z.refresher == nil {
 		return v, ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
 	askedNode, askedRelation := false, false
 	for {

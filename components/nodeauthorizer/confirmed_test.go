@@ -55,7 +55,7 @@ var (
 	endedLater  = graph.Relation{Registered: true, Related: true, Condition: graph.Ended}
 )
 
-func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
+func TestLiveLookupsBeforeADenial(t *testing.T) {
 	const noNode = "node 'me' has no Node object [NA-NODE-4]"
 	nodeOnly := func(mode rules.Mode) map[rules.ID]rules.Mode { return map[rules.ID]rules.Mode{"NA-NODE-4": mode} }
 	allow, deny := authorizer.DecisionAllow, authorizer.DecisionDeny
@@ -68,48 +68,52 @@ func TestWhatIsReadLiveBeforeARefusal(t *testing.T) {
 		view  lagging
 		want  outcome
 	}{
-		{"what the view knows is not read", Modes(rules.Enforce), lagging{related, nil},
+		{"known relation: no live lookup", Modes(rules.Enforce), lagging{related, nil},
 			outcome{allow, "[NA-SECRET-1]", nil, nil}},
-		{"what the view lags behind is found, with all rules off", nil, lagging{nothing, after{secretRead: relatedOnly}},
+		{"all rules off, relation found by a live lookup: allowed", nil, lagging{nothing, after{secretRead: relatedOnly}},
 			outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"what the view lags behind is found, with all enforced", Modes(rules.Enforce),
+		{"all rules enforced, relation found by a live lookup: allowed", Modes(rules.Enforce),
 			lagging{known, after{secretRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"what is not there is refused by the class", nil, lagging{nothing, nil},
+		{"missing object: denied without details", nil, lagging{nothing, nil},
 			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"a condition that a read lifts is no more", Modes(rules.Enforce), lagging{ended, after{secretRead: related}},
+		{"condition that a live lookup clears: allowed", Modes(rules.Enforce), lagging{ended, after{secretRead: related}},
 			outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"a condition that a read lifts is no finding", Modes(rules.Audit), lagging{endedLater, after{secretRead: related}},
+		{"condition that a live lookup clears: no finding",
+			Modes(rules.Audit), lagging{endedLater, after{secretRead: related}},
 			outcome{allow, "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"a condition that stays is a finding", Modes(rules.Audit), lagging{endedLater, nil},
+		{"condition that a live lookup confirms: finding", Modes(rules.Audit), lagging{endedLater, nil},
 			outcome{allow, "[NA-SECRET-1]", found("NA-POD-6"), []string{secretRead}}},
-		{"a relation that is gone once it is read is refused", Modes(rules.Audit),
+		{"relation that a live lookup removes: denied", Modes(rules.Audit),
 			lagging{endedLater, after{secretRead: known}},
 			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"no Node comes before no relation", Modes(rules.Enforce), lagging{nothing, nil},
+		{"unregistered node, no relation: Node rule first", Modes(rules.Enforce), lagging{nothing, nil},
 			outcome{deny, noNode, nil, []string{nodeIsRead}}},
-		{"no Node comes before a condition", Modes(rules.Enforce), lagging{graph.Relation{Condition: graph.Ended}, nil},
+		{"unregistered node, condition: Node rule first",
+			Modes(rules.Enforce), lagging{graph.Relation{Condition: graph.Ended}, nil},
 			outcome{deny, noNode, nil, []string{nodeIsRead}}},
-		{"no Node comes before a condition in a finding", Modes(rules.Audit),
+		{"unregistered node in audit, condition: Node finding first", Modes(rules.Audit),
 			lagging{graph.Relation{Related: true, Condition: graph.Ended}, nil},
 			outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{nodeIsRead}}},
-		{"an enforced condition comes before an audited Node", nodeOnly(rules.Audit),
+		{"enforced condition before audited Node rule", nodeOnly(rules.Audit),
 			lagging{graph.Relation{Condition: graph.Ended}, nil},
 			outcome{deny, "node 'me' is related to this object only through pods that have ended [NA-POD-6]", nil,
 				[]string{secretRead}}},
-		{"no Node is refused although it is related", nodeOnly(rules.Enforce), lagging{relatedOnly, nil},
+		{"unregistered node, relation: denied", nodeOnly(rules.Enforce), lagging{relatedOnly, nil},
 			outcome{deny, noNode, nil, []string{nodeIsRead}}},
-		{"a Node that is found is enough for what is related", nodeOnly(rules.Enforce),
+		{"Node found by a live lookup, relation known: allowed", nodeOnly(rules.Enforce),
 			lagging{relatedOnly, after{nodeIsRead: related}}, outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
-		{"a Node that is found is no finding", nodeOnly(rules.Audit), lagging{relatedOnly, after{nodeIsRead: related}},
+		{"Node found by a live lookup in audit: no finding",
+			nodeOnly(rules.Audit), lagging{relatedOnly, after{nodeIsRead: related}},
 			outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead}}},
-		{"both are found, the Node first", Modes(rules.Enforce),
+		{"Node and relation found by live lookups", Modes(rules.Enforce),
 			lagging{nothing, after{nodeIsRead: known, secretRead: related}},
 			outcome{allow, "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
-		{"a Node that is found is not enough", Modes(rules.Enforce), lagging{nothing, after{nodeIsRead: known}},
+		{"Node found by a live lookup, no relation: denied", Modes(rules.Enforce), lagging{nothing, after{nodeIsRead: known}},
 			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{nodeIsRead, secretRead}}},
-		{"audit asks for the Node only of what it allows", nodeOnly(rules.Audit), lagging{nothing, nil},
+		{"audit looks up the Node only for allowed requests", nodeOnly(rules.Audit), lagging{nothing, nil},
 			outcome{deny, unrelated + "[NA-SECRET-1]", nil, []string{secretRead}}},
-		{"audit asks for the Node of what it found", nodeOnly(rules.Audit), lagging{nothing, after{secretRead: relatedOnly}},
+		{"audit looks up the Node after the relation is found",
+			nodeOnly(rules.Audit), lagging{nothing, after{secretRead: relatedOnly}},
 			outcome{allow, "[NA-SECRET-1]", found("NA-NODE-4"), []string{secretRead, nodeIsRead}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -132,9 +136,9 @@ func TestWithoutARefresher(t *testing.T) {
 	}
 }
 
-// TestAReadThatFailsIsSaid checks every refusal that follows a live read: its message contains the
+// TestFailedLiveLookupIsReported checks every refusal that follows a live read: its message contains the
 // cause of the failure.
-func TestAReadThatFailsIsSaid(t *testing.T) {
+func TestFailedLiveLookupIsReported(t *testing.T) {
 	said := 0
 	for _, a := range everyRequest() {
 		want := decideIn(t, Strict, Modes(rules.Enforce), a, &reader{})
@@ -188,7 +192,7 @@ func TestTwoReadsShareOneDeadline(t *testing.T) {
 		begin := time.Now()
 		asks := complete(request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "x"})
 		got := decideOver(t, &view, Strict, Modes(rules.Enforce), asks, r)
-		if took := time.Since(begin); took != patience || len(got.Reads) != 2 {
+		if took := time.Since(begin); took != refreshTimeout || len(got.Reads) != 2 {
 			t.Errorf("after %v: %+v", took, got)
 		}
 	})

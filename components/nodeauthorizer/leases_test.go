@@ -56,7 +56,7 @@ func leaseRows() []row {
 			verbs + "[NA-LEASE-3]"},
 		{"a watch of all leases is refused", request{Verb: "watch", APIGroup: group, Resource: "leases", Namespace: here},
 			refused, verbs + "[NA-LEASE-3]"},
-		{"its lease's status is not told apart",
+		{"its lease's status is treated as the lease",
 			request{Verb: "get", APIGroup: group, Resource: "leases", Subresource: "status", Namespace: here, Name: "me"},
 			allowed, "[NA-LEASE-3]"},
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-func TestEveryOptionalRuleHasTwins(t *testing.T) {
+func TestEveryOptionalRuleHasAllowAndDenyRows(t *testing.T) {
 	proved := map[rules.ID]bool{}
 	for _, tc := range allTwins() {
 		proved[tc.by.ID] = true
@@ -61,10 +61,10 @@ func everyRequest() []*request {
 	return all
 }
 
-// TestAuditSaysWhatEnforceWouldRefuse checks every request of every table. Audit gives the same
+// TestAuditReportsWhatEnforceWouldDeny checks every request of every table. Audit gives the same
 // decision as off. It also reports one finding, with the same rule, for each allowed request that
 // enforce refuses.
-func TestAuditSaysWhatEnforceWouldRefuse(t *testing.T) {
+func TestAuditReportsWhatEnforceWouldDeny(t *testing.T) {
 	findings := 0
 	for _, a := range everyRequest() {
 		off := decideIn(t, Strict, nil, a, &reader{})
@@ -119,10 +119,10 @@ func TestParseModes(t *testing.T) {
 		want     map[rules.ID]rules.Mode
 		problems []string
 	}{
-		{"nothing leaves one mode for all", nil, enforced(func(map[rules.ID]rules.Mode) {}), nil},
-		{"two of them changes those two", map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"},
+		{"no rule modes", nil, enforced(func(map[rules.ID]rules.Mode) {}), nil},
+		{"two rule modes", map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"},
 			enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"], m["NA-POD-6"] = rules.Audit, rules.Off }), nil},
-		{"much that is wrong hears of all of it",
+		{"several invalid rule modes",
 			map[string]string{"NA-CSR-1": "on", "NA-LEASE-1": "off", "NA-X-1": "", "na-csr-1": "off"},
 			enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"] = rules.Off }), []string{
 				`NA-CSR-1: "on" is no mode: it must be one of off, audit, enforce`,
@@ -148,15 +148,15 @@ func TestParseModes(t *testing.T) {
 	}
 }
 
-func TestWhatTheModesNeed(t *testing.T) {
+func TestResourcesNeededPerMode(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		modes map[rules.ID]rules.Mode
 		graph graph.Options
 		needs Needs
 	}{
-		{"nothing while all are off", Modes(rules.Off), graph.Options{}, Needs{}},
-		{"everything while all are enforced", Modes(rules.Enforce),
+		{"all rules off: no resources", Modes(rules.Off), graph.Options{}, Needs{}},
+		{"all rules enforced: all resources", Modes(rules.Enforce),
 			graph.Options{Ended: rules.Enforce, Unusable: rules.Enforce, Unowned: rules.Enforce},
 			Needs{true, true, true, true, true}},
 		{"the list of revoked credentials to audit NA-REVOKE-1", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit},
@@ -171,7 +171,7 @@ func TestWhatTheModesNeed(t *testing.T) {
 			graph.Options{Ended: rules.Audit}, Needs{PodEnds: true}},
 		{"only pods to audit NA-SA-3", map[rules.ID]rules.Mode{"NA-SA-3": rules.Audit}, graph.Options{Unusable: rules.Audit},
 			Needs{}},
-		{"nothing for NA-ENDPOINTS-1", map[rules.ID]rules.Mode{"NA-ENDPOINTS-1": rules.Enforce}, graph.Options{}, Needs{}},
+		{"NA-ENDPOINTS-1: no resources", map[rules.ID]rules.Mode{"NA-ENDPOINTS-1": rules.Enforce}, graph.Options{}, Needs{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := gocmp.Diff(tc.graph, GraphOptions(tc.modes, false)); diff != "" {

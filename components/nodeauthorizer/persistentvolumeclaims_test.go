@@ -43,7 +43,7 @@ func persistentVolumeClaimRows() []row {
 		{"the patch of a nameless status is refused",
 			request{Verb: "patch", Resource: claims, Subresource: "status", Namespace: "ns"}, refused,
 			"No Object name found [NA-PVC-2]"},
-		{"its claim's status is refused, whatever the text says",
+		{"its claim's status, to read it, is refused",
 			request{Verb: "get", Resource: claims, Subresource: "status", Namespace: "ns", Name: claim}, refused,
 			onlyStatus + "[NA-PVC-2]"},
 		{"the deletion of its claim's status is refused",

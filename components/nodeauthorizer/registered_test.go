@@ -68,7 +68,7 @@ func registeredTwins() []twins {
 }
 
 // A kubelet needs these requests before it has a Node object.
-func TestWhatANodeHasBeforeItIsRegistered(t *testing.T) {
+func TestUnregisteredNodeAccess(t *testing.T) {
 	mine := selecting("spec.nodeName", selection.Equals, "stranger")
 	for _, tc := range []struct {
 		name string

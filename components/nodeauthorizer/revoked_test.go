@@ -40,7 +40,7 @@ func revokedTwins() []twins {
 	}}
 }
 
-func TestRevokedTwins(t *testing.T) { runTwins(t, revokedTwins()) }
+func TestRevokedCredentialRows(t *testing.T) { runTwins(t, revokedTwins()) }
 
 // holder is a node that has authenticated with the credential.
 func holder(id string) user.Info {
@@ -88,7 +88,7 @@ func TestRevokedCredential(t *testing.T) {
 			outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
 		{"own lease with an empty list: allowed", enforce, "", "", stolenID, lease,
 			outcome{Decision: allow, Reason: "[NA-LEASE-3]"}},
-		{"what another rule denies: denied by the credential first", enforce, stolenID, "", stolenID, otherLease,
+		{"revoked credential, other node's lease: denied by NA-REVOKE-1", enforce, stolenID, "", stolenID, otherLease,
 			outcome{Decision: deny, Reason: reason}},
 		{"discovery, which is left to RBAC otherwise: denied", enforce, stolenID, "", stolenID,
 			request{Verb: "get", Path: "/api"}, outcome{Decision: deny, Reason: reason}},
@@ -102,7 +102,7 @@ func TestRevokedCredential(t *testing.T) {
 		{"the rule in audit: allowed and reported", map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "",
 			stolenID, lease,
 			outcome{Decision: allow, Reason: "[NA-LEASE-3]", Findings: audited}},
-		{"the rule in audit, what another rule denies: denied by that rule",
+		{"revoked credential in audit, other node's lease: denied by NA-LEASE-3",
 			map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Audit}, stolenID, "", stolenID, otherLease,
 			outcome{Decision: deny,
 				Reason: "can only access node lease with the same name as the requesting node [NA-LEASE-3]"}},

@@ -29,7 +29,7 @@ func serviceAccountRows() []row {
 		{"a token of a namesake in another namespace is refused",
 			request{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "other",
 				Name: "my-serviceaccount"}, refused, unrelated + "[NA-SA-2]"},
-		{"a token of nobody is refused",
+		{"a token without an account name is refused",
 			request{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: "ns"}, refused,
 			onlyTokens + "[NA-SA-2]"},
 		{"the token subresource, to read it, is refused",

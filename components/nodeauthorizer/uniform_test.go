@@ -5,7 +5,7 @@ package nodeauthorizer
 
 import "testing"
 
-func TestUniform(t *testing.T) { run(t, uniformRows()) }
+func TestSameAnswerForEveryNode(t *testing.T) { run(t, uniformRows()) }
 
 func uniformRows() []row {
 	const no = "no rule allows a node to "

@@ -28,24 +28,26 @@ const (
 
 func TestAudiences(t *testing.T) {
 	run(t, restrict(mineWith(projectedToken("vault", 3600)), apiAudiences(apiServer)), []row{
-		{name: "the audience of a projected volume is admitted", write: asksFor(aToken("vault"))},
-		{name: "another is refused", write: asksFor(aToken("bank")), by: "NR-SA-4", says: notGranted + `"bank" [NR-SA-4]`},
-		{name: "one that begins alike is refused", write: asksFor(aToken("vaul")), by: "NR-SA-4",
+		{name: "audience of a projected volume: allowed", write: asksFor(aToken("vault"))},
+		{name: "other audience: denied",
+			write: asksFor(aToken("bank")), by: "NR-SA-4", says: notGranted + `"bank" [NR-SA-4]`},
+		{name: "audience with the same prefix: denied", write: asksFor(aToken("vaul")), by: "NR-SA-4",
 			says: notGranted + `"vaul" [NR-SA-4]`},
-		{name: "two are refused", write: asksFor(aToken("vault", "vault")), by: "NR-SA-4", says: severalRefused},
-		{name: "none is refused", write: asksFor(aToken()), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
-		{name: "an empty one is refused", write: asksFor(aToken("")), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
+		{name: "two audiences: denied", write: asksFor(aToken("vault", "vault")), by: "NR-SA-4", says: severalRefused},
+		{name: "no audience: denied", write: asksFor(aToken()), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
+		{name: "empty audience: denied", write: asksFor(aToken("")), by: "NR-SA-4", says: notGranted + `"" [NR-SA-4]`},
 	})
 }
 
 func TestAudiencesNeedTheGate(t *testing.T) {
 	off := func(c *Config) { c.Features.ServiceAccountNodeAudienceRestriction = false }
 	run(t, restrict(mineWith(), off), []row{
-		{name: "without the gate every audience is admitted", write: asksFor(aToken("bank"))},
-		{name: "and several", write: asksFor(aToken("bank", "vault"))},
+		{name: "feature gate off, one audience: allowed", write: asksFor(aToken("bank"))},
+		{name: "feature gate off, several audiences: allowed", write: asksFor(aToken("bank", "vault"))},
 	})
 	run(t, restrict(mineWith()), []row{
-		{name: "with it none of them", write: asksFor(aToken("bank")), by: "NR-SA-4", says: notGranted + `"bank" [NR-SA-4]`},
+		{name: "feature gate on, several audiences: denied",
+			write: asksFor(aToken("bank")), by: "NR-SA-4", says: notGranted + `"bank" [NR-SA-4]`},
 	})
 }
 
@@ -54,30 +56,35 @@ func TestAudiencesNeedTheGate(t *testing.T) {
 func TestDefaultedAudiences(t *testing.T) {
 	ofServer := mineWith(projectedToken("", 3607))
 	run(t, restrict(ofServer, apiAudiences(apiServer)), []row{
-		{name: "the API server's audience stands for none", write: asksFor(aToken(apiServer))},
-		{name: "another does not", write: asksFor(aToken(apiServer + ".cluster.local")), by: "NR-SA-4",
+		{name: "API server's audience requested, volume without audience: allowed", write: asksFor(aToken(apiServer))},
+		{name: "other audience requested, volume without audience: denied",
+			write: asksFor(aToken(apiServer + ".cluster.local")), by: "NR-SA-4",
 			says: notGranted + `"https://kubernetes.default.svc.cluster.local" [NR-SA-4]`},
 	})
 	run(t, restrict(ofServer, apiAudiences("a", "b")), []row{
-		{name: "all of several stand for none", write: asksFor(aToken("a", "b"))},
-		{name: "one of them does not", write: asksFor(aToken("a")), by: "NR-SA-4", says: notGranted + `"a" [NR-SA-4]`},
-		{name: "nor do they in another order", write: asksFor(aToken("b", "a")), by: "NR-SA-4", says: severalRefused},
-		{name: "nor with one more", write: asksFor(aToken("a", "b", "c")), by: "NR-SA-4", says: severalRefused},
+		{name: "all API server audiences requested, volume without audience: allowed", write: asksFor(aToken("a", "b"))},
+		{name: "one of several API server audiences requested: denied",
+			write: asksFor(aToken("a")), by: "NR-SA-4", says: notGranted + `"a" [NR-SA-4]`},
+		{name: "API server audiences in another order: denied",
+			write: asksFor(aToken("b", "a")), by: "NR-SA-4", says: severalRefused},
+		{name: "API server audiences and one more: denied",
+			write: asksFor(aToken("a", "b", "c")), by: "NR-SA-4", says: severalRefused},
 	})
 	run(t, restrict(ofServer), []row{
-		{name: "unless we were told of it, it is an audience like others", write: asksFor(aToken(apiServer)), by: "NR-SA-4",
+		{name: "API server's audience is not configured: denied", write: asksFor(aToken(apiServer)), by: "NR-SA-4",
 			says: notGranted + `"https://kubernetes.default.svc" [NR-SA-4]`},
 	})
 	run(t, restrict(mineWith(projectedToken(apiServer, 3600)), apiAudiences(apiServer)), []row{
-		{name: "a volume may name the API server", write: asksFor(aToken(apiServer))},
+		{name: "volume names the API server's audience: allowed", write: asksFor(aToken(apiServer))},
 	})
 	run(t, restrict(mineWith(projectedToken("a", 3600)), apiAudiences("a", "b")), []row{
-		{name: "a volume may name one of its audiences", write: asksFor(aToken("a"))},
-		{name: "which does not open the others", write: asksFor(aToken("a", "b")), by: "NR-SA-4",
+		{name: "volume names one of the API server's audiences: allowed", write: asksFor(aToken("a"))},
+		{name: "volume names one of the API server's audiences, both requested: denied",
+			write: asksFor(aToken("a", "b")), by: "NR-SA-4",
 			says: notGranted + `"" [NR-SA-4]`},
 	})
 	run(t, restrict(mineWith(projectedToken("vault", 3600)), apiAudiences(apiServer)), []row{
-		{name: "a pod without such a token opens none", write: asksFor(aToken(apiServer)), by: "NR-SA-4",
+		{name: "pod without a token for the API server: denied", write: asksFor(aToken(apiServer)), by: "NR-SA-4",
 			says: notGranted + `"" [NR-SA-4]`},
 	})
 }
@@ -85,14 +92,16 @@ func TestDefaultedAudiences(t *testing.T) {
 func TestGrantedAudiences(t *testing.T) {
 	right := Right{Verb: audienceVerb, Version: "v1", Resource: "bank", Namespace: "default", Name: "default"}
 	run(t, restrict(mineWith(), grants(&fakeAuthorizer{granted: []Right{right}})), []row{
-		{name: "an audience that is granted is admitted", write: asksFor(aToken("bank"))},
-		{name: "another is refused", write: asksFor(aToken("vault")), by: "NR-SA-4", says: notGranted + `"vault" [NR-SA-4]`},
-		{name: "another account is refused", write: asksFor(aToken("bank"), named("other")), by: "NR-SA-4",
+		{name: "granted audience: allowed", write: asksFor(aToken("bank"))},
+		{name: "audience that is not granted: denied",
+			write: asksFor(aToken("vault")), by: "NR-SA-4", says: notGranted + `"vault" [NR-SA-4]`},
+		{name: "audience granted to another account: denied", write: asksFor(aToken("bank"), named("other")), by: "NR-SA-4",
 			says: `serviceaccounts "other" is forbidden: system:node:me is not authorized to request tokens for audience "bank" [NR-SA-4]`},
-		{name: "two are refused unasked", write: asksFor(aToken("bank", "bank")), by: "NR-SA-4", says: severalRefused},
+		{name: "two granted audiences: denied without a lookup",
+			write: asksFor(aToken("bank", "bank")), by: "NR-SA-4", says: severalRefused},
 	})
 	run(t, restrict(mineWith(), grants(&fakeAuthorizer{err: errors.New("timeout")})), []row{
-		{name: "what is not known is refused", write: asksFor(aToken("bank")), by: "NR-SA-4",
+		{name: "failed lookup of the grant: denied", write: asksFor(aToken("bank")), by: "NR-SA-4",
 			says: deniedToken + `error authorizing system:node:me to request tokens for audience "bank": timeout [NR-SA-4]`},
 	})
 	for _, named := range []string{"", apiServer} {
@@ -211,10 +220,10 @@ func TestAudiencesOfVolumesThatAreNotThere(t *testing.T) {
 	}
 	run(t, restrict(stored(byClaim("c"), corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{}}),
 		granted), []row{
-		{name: "a volume without a driver leaves it to the grants", write: asksFor(aToken("vault"))},
+		{name: "volume without a driver, granted audience: allowed", write: asksFor(aToken("vault"))},
 	})
 	run(t, restrict(mineWith(volumeOf(corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})), granted), []row{
-		{name: "so does an ephemeral volume without a template", write: asksFor(aToken("vault"))},
+		{name: "ephemeral volume without a template, granted audience: allowed", write: asksFor(aToken("vault"))},
 	})
 }
 
@@ -228,7 +237,7 @@ func TestManyVolumes(t *testing.T) {
 			byClaim("gone"))
 	}
 	run(t, restrict(c), []row{
-		{name: "every problem is named once", write: asksFor(aToken("vault")), by: "NR-SA-4",
+		{name: "every problem is reported once", write: asksFor(aToken("vault")), by: "NR-SA-4",
 			says: validatingVault +
 				`[csidrivers.storage.k8s.io "gone.example" not found, persistentvolumeclaims "gone" not found] [NR-SA-4]`},
 	})

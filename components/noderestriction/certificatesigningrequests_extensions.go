@@ -102,7 +102,7 @@ func (r *Restriction) reviewServingNames(ctx context.Context, q *request,
 	}
 	problem := kubeletcertificate.OthersProblem(parsed, q.node, node.Status.Addresses)
 	if problem == "" {
-		problem, err = kubeletcertificate.TakenProblem(ctx, parsed, node, othersIn{r.config.Cluster})
+		problem, err = kubeletcertificate.ConflictProblem(ctx, parsed, node, othersIn{r.config.Cluster})
 	}
 	switch {
 	case err != nil:

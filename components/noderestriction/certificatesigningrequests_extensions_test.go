@@ -63,7 +63,7 @@ func TestCertificateCap(t *testing.T) {
 
 // An admitted request is counted at once, so the limit applies to the next one before any list. A
 // denied request and a dry run are not counted.
-func TestWhatIsAdmittedIsCounted(t *testing.T) {
+func TestAdmittedSigningRequestsAreCounted(t *testing.T) {
 	two, enforced := configured(configuration.Configuration{Caps: configuration.Caps{CertificateSigningRequests: 2}}),
 		enforce("NR-CSR-5", "NR-CSR-4", "NR-CSR-6")
 	c := madeBy(ClientSigner, 0)
@@ -103,16 +103,17 @@ func TestSigningRequestMetadata(t *testing.T) {
 		`node "me" can only create CertificateSigningRequests without labels, annotations, finalizers and owners [NR-CSR-6]`
 	labelled := with(func(m *metav1.ObjectMeta) { m.Labels = tenThousand() })
 	run(t, restrict(aCluster(), enforce("NR-CSR-6")), []row{
-		{name: "a name alone", write: with(func(*metav1.ObjectMeta) {})},
-		{name: "labels", write: labelled, by: "NR-CSR-6", says: says},
-		{name: "annotations", write: with(func(m *metav1.ObjectMeta) { m.Annotations = map[string]string{"a": "b"} }),
+		{name: "metadata with a name only: allowed", write: with(func(*metav1.ObjectMeta) {})},
+		{name: "labels: denied", write: labelled, by: "NR-CSR-6", says: says},
+		{name: "annotations: denied", write: with(func(m *metav1.ObjectMeta) { m.Annotations = map[string]string{"a": "b"} }),
 			by: "NR-CSR-6", says: says},
-		{name: "finalizers", write: with(func(m *metav1.ObjectMeta) { m.Finalizers = []string{"a"} }), by: "NR-CSR-6",
+		{name: "finalizers: denied", write: with(func(m *metav1.ObjectMeta) { m.Finalizers = []string{"a"} }), by: "NR-CSR-6",
 			says: says},
-		{name: "owners", write: with(func(m *metav1.ObjectMeta) { m.OwnerReferences = make([]metav1.OwnerReference, 1) }),
-			by: "NR-CSR-6", says: says},
+		{name: "owner references: denied",
+			write: with(func(m *metav1.ObjectMeta) { m.OwnerReferences = make([]metav1.OwnerReference, 1) }),
+			by:    "NR-CSR-6", says: says},
 	})
-	run(t, restrict(aCluster()), []row{{name: "off, anything", write: labelled}})
+	run(t, restrict(aCluster()), []row{{name: "rule off, all metadata: allowed", write: labelled}})
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-CSR-6")), labelled, "NR-CSR-6")
 }
 
@@ -136,8 +137,8 @@ func TestServingCertificatesOfOthersAddresses(t *testing.T) {
 		is   string
 		says string
 	}{
-		{"an address of nobody", corev1.NodeExternalIP, "192.0.2.77", ""},
-		{"a name of nobody", corev1.NodeInternalDNS, "spare.internal", ""},
+		{"address that no object has: allowed", corev1.NodeExternalIP, "192.0.2.77", ""},
+		{"name that no object has: allowed", corev1.NodeInternalDNS, "spare.internal", ""},
 		{"another node's address", corev1.NodeExternalIP, "10.0.0.2", `"10.0.0.2"` + asWell},
 		{"another node's address in IPv6", corev1.NodeExternalIP, "2001:db8::2", `"2001:db8::2"` + asWell},
 		{"another node's name", corev1.NodeInternalDNS, "other", `"other"` + asWell},
@@ -189,20 +190,21 @@ func TestServingCertificatesOfControlPlanes(t *testing.T) {
 	c.apiServer = []string{"10.0.0.1", "me"}
 	own := signs(servingSigner, serving(t))
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "without the label it is refused", write: own, by: "NR-CSR-2",
+		{name: "address of a control-plane node without its label: denied", write: own, by: "NR-CSR-2",
 			says: deniedSigning +
 				`subjectAltName "10.0.0.1" is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane [NR-CSR-2]`},
 	})
 	c.nodes["me"].Labels["node-role.kubernetes.io/control-plane"] = ""
-	run(t, restrict(c, enforce("NR-CSR-2")), []row{{name: "with the label it is admitted", write: own}})
+	run(t, restrict(c, enforce("NR-CSR-2")), []row{{name: "address of a control-plane node with its label: allowed",
+		write: own}})
 	c.addresses = map[string]string{"10.0.0.1": "other"}
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "but not what another Node has", write: own, by: "NR-CSR-2",
+		{name: "label set, address of another Node: denied", write: own, by: "NR-CSR-2",
 			says: deniedSigning + `subjectAltName "10.0.0.1" is that of node "other" as well [NR-CSR-2]`},
 	})
 	c.addresses, c.services = nil, map[string]string{"10.0.0.1": "Service n/s"}
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "and no cluster IP", write: own, by: "NR-CSR-2",
+		{name: "label set, cluster IP: denied", write: own, by: "NR-CSR-2",
 			says: deniedSigning + `subjectAltName 10.0.0.1 is the cluster IP of Service n/s [NR-CSR-2]`},
 	})
 }

@@ -117,20 +117,20 @@ func TestServingCertificatesHaveNothingElse(t *testing.T) {
 	}
 	authority := pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}}
 	run(t, restrict(addressed(), enforce("NR-CSR-2")), []row{
-		{name: "a mail address is refused",
+		{name: "mail address: denied",
 			write: signs(servingSigner, serving(t, func(r *x509Template) { r.EmailAddresses = []string{"a@b"} })),
 			by:    "NR-CSR-2", says: onlyNames},
-		{name: "a URI is refused",
+		{name: "URI: denied",
 			write: signs(servingSigner, serving(t, func(r *x509Template) { r.URIs = []*url.URL{link} })), by: "NR-CSR-2",
 			says: onlyNames},
-		{name: "a name of a rare kind is refused",
+		{name: "name of another type: denied",
 			write: signs(servingSigner,
 				serving(t, func(r *x509Template) { r.ExtraExtensions = []pkix.Extension{otherNames(t)} })), by: "NR-CSR-2",
 			says: onlyNames},
-		{name: "an authority is refused",
+		{name: "CA certificate: denied",
 			write: signs(servingSigner, serving(t, func(r *x509Template) { r.ExtraExtensions = []pkix.Extension{authority} })),
 			by:    "NR-CSR-2", says: onlySAN},
-		{name: "a request with none of these is admitted", write: signs(servingSigner, serving(t))},
+		{name: "none of these extensions: allowed", write: signs(servingSigner, serving(t))},
 	})
 }
 
@@ -139,14 +139,15 @@ func TestServingCertificatesNeedTheNode(t *testing.T) {
 	c := addressed()
 	delete(c.nodes, "me")
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "before there is a Node there is no certificate", write: request, by: "NR-CSR-2",
+		{name: "serving certificate before the Node exists: denied", write: request, by: "NR-CSR-2",
 			says: deniedSigning +
 				`node "me" is not registered yet, and can have a serving certificate once its addresses are in the status of its Node [NR-CSR-2]`},
 	})
-	run(t, restrict(c), []row{{name: "off, there is", write: request}})
+	run(t, restrict(c), []row{{name: "rule off, serving certificate before the Node exists: allowed", write: request}})
 	c.err = errors.New("timeout")
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
-		{name: "what is not known may be tried again", write: request, by: "NR-CSR-2", code: 500, says: "timeout [NR-CSR-2]"},
+		{name: "failed lookup of the Node: denied, may be retried",
+			write: request, by: "NR-CSR-2", code: 500, says: "timeout [NR-CSR-2]"},
 	})
 	auditedOnly(t, restrict(c, inMode(rules.Audit, "NR-CSR-2")), request, "NR-CSR-2")
 }
@@ -156,16 +157,18 @@ func TestClientCertificates(t *testing.T) {
 	delete(c.nodes, "me")
 	const none = deniedSigning + "subjectAltNames and other extensions are not allowed [NR-CSR-3]"
 	run(t, restrict(c, enforce("NR-CSR-3")), []row{
-		{name: "a kubelet's request is admitted, also before there is a Node", write: signs(clientSigner, signed(t))},
-		{name: "a name is refused", write: signs(clientSigner, signed(t, sanDNS("me"))), by: "NR-CSR-3", says: none},
-		{name: "an address is refused", write: signs(clientSigner, signed(t, sanIPs("10.0.0.1"))), by: "NR-CSR-3",
+		{name: "kubelet's client certificate before the Node exists: allowed", write: signs(clientSigner, signed(t))},
+		{name: "client certificate with a DNS name: denied",
+			write: signs(clientSigner, signed(t, sanDNS("me"))), by: "NR-CSR-3", says: none},
+		{name: "client certificate with an IP address: denied",
+			write: signs(clientSigner, signed(t, sanIPs("10.0.0.1"))), by: "NR-CSR-3",
 			says: none},
-		{name: "a mail address is refused",
+		{name: "client certificate with a mail address: denied",
 			write: signs(clientSigner, signed(t, func(r *x509Template) { r.EmailAddresses = []string{"a@b"} })), by: "NR-CSR-3",
 			says: none},
 	})
 	named := signs(clientSigner, signed(t, sanDNS("me")))
-	run(t, restrict(c), []row{{name: "off, a name is admitted", write: named}})
+	run(t, restrict(c), []row{{name: "rule off, client certificate with a DNS name: allowed", write: named}})
 	auditedOnly(t, restrict(c, inMode(rules.Audit, "NR-CSR-3")), named, "NR-CSR-3")
 }
 

@@ -90,8 +90,8 @@ func TestCertificatesAreInOwnName(t *testing.T) {
 		})
 	}
 	run(t, restrict(aCluster()), []row{
-		{name: "other signers are free", write: signs("example.com/any", signed(t, commonName("system:node:other")))},
-		{name: "even of what is no request", write: signs("kubernetes.io/kube-apiserver-client", []byte("x"))},
+		{name: "other signer: no rule", write: signs("example.com/any", signed(t, commonName("system:node:other")))},
+		{name: "other signer, invalid request: no rule", write: signs("kubernetes.io/kube-apiserver-client", []byte("x"))},
 	})
 }
 
@@ -99,13 +99,13 @@ func TestInsecureCertificates(t *testing.T) {
 	insecure := func(c *Config) { c.Features.AllowInsecureKubeletCertificateSigningRequests = true }
 	others := signs(clientSigner, signed(t, commonName("system:node:other")))
 	run(t, restrict(aCluster(), insecure), []row{
-		{name: "with the gate every name is admitted", write: others},
-		{name: "and what is no request", write: signs(clientSigner, nil)},
+		{name: "insecure gate on, other node's name: allowed", write: others},
+		{name: "insecure gate on, empty request: allowed", write: signs(clientSigner, nil)},
 	})
 	run(t, restrict(aCluster(), insecure, enforce("NR-CSR-3")), []row{
-		{name: "unless the other rules are enforced", write: others, by: "NR-CSR-3",
+		{name: "insecure gate on, NR-CSR-3 enforced, other node's name: denied", write: others, by: "NR-CSR-3",
 			says: deniedSigning + "subject common name is not system:node:me [NR-CSR-3]"},
-		{name: "which read the request", write: signs(clientSigner, nil), by: "NR-CSR-3",
+		{name: "insecure gate on, NR-CSR-3 enforced, empty request: denied", write: signs(clientSigner, nil), by: "NR-CSR-3",
 			says: deniedSigning + "unable to parse csr: PEM block type must be CERTIFICATE REQUEST [NR-CSR-3]"},
 	})
 }
@@ -119,36 +119,38 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 	huge := own + strings.Repeat("\n", kubeletcertificate.MaxRequestBytes)
 	const tooLong = deniedSigning + "unable to parse csr: it has more than 65536 bytes [NR-CSR-1]"
 	run(t, restrict(aCluster()), []row{
-		{name: "nothing is refused", write: signs(clientSigner, nil), by: "NR-CSR-1", says: notPEM},
-		{name: "no PEM is refused", write: signs(clientSigner, der.Bytes), by: "NR-CSR-1", says: notPEM},
-		{name: "PEM without an end is refused", write: signs(clientSigner, []byte(own[:len(own)-20])), by: "NR-CSR-1",
+		{name: "empty request: denied", write: signs(clientSigner, nil), by: "NR-CSR-1", says: notPEM},
+		{name: "request that is not PEM: denied", write: signs(clientSigner, der.Bytes), by: "NR-CSR-1", says: notPEM},
+		{name: "PEM without an end: denied", write: signs(clientSigner, []byte(own[:len(own)-20])), by: "NR-CSR-1",
 			says: notPEM},
-		{name: "a certificate is refused", write: signs(clientSigner, wrapped("CERTIFICATE", der.Bytes)), by: "NR-CSR-1",
+		{name: "PEM of a certificate: denied", write: signs(clientSigner, wrapped("CERTIFICATE", der.Bytes)), by: "NR-CSR-1",
 			says: notPEM},
-		{name: "the old word for a request is refused",
+		{name: "PEM type NEW CERTIFICATE REQUEST: denied",
 			write: signs(clientSigner, wrapped("NEW CERTIFICATE REQUEST", der.Bytes)), by: "NR-CSR-1", says: notPEM},
-		{name: "a key before the request is refused",
+		{name: "private key before the request: denied",
 			write: signs(clientSigner, append(wrapped("PRIVATE KEY", []byte("x")), own...)), by: "NR-CSR-1", says: notPEM},
-		{name: "half a request is refused", write: signs(clientSigner, wrapped("CERTIFICATE REQUEST", der.Bytes[:40])),
+		{name: "truncated request: denied", write: signs(clientSigner, wrapped("CERTIFICATE REQUEST", der.Bytes[:40])),
 			by: "NR-CSR-1", says: deniedSigning + "unable to parse csr: asn1: syntax error: data truncated [NR-CSR-1]"},
-		{name: "65536 bytes are read", write: signs(clientSigner, []byte(huge[:kubeletcertificate.MaxRequestBytes]))},
-		{name: "one more is refused", write: signs(clientSigner, []byte(huge[:kubeletcertificate.MaxRequestBytes+1])),
-			by: "NR-CSR-1", says: tooLong},
-		{name: "3 MB are refused",
+		{name: "request of 65536 bytes: allowed",
+			write: signs(clientSigner, []byte(huge[:kubeletcertificate.MaxRequestBytes]))},
+		{name: "request of 65537 bytes: denied",
+			write: signs(clientSigner, []byte(huge[:kubeletcertificate.MaxRequestBytes+1])),
+			by:    "NR-CSR-1", says: tooLong},
+		{name: "request of 3 MB: denied",
 			write: signs(clientSigner, []byte(strings.Repeat("-----BEGIN CERTIFICATE REQUEST-----\n", 3<<20/36))),
 			by:    "NR-CSR-1", says: tooLong},
-		{name: "the first of two requests is what counts",
+		{name: "two requests, the first in the own name: allowed",
 			write: signs(clientSigner, append([]byte(own), signed(t, commonName("system:node:other"))...))},
-		{name: "and refused if it is another's",
+		{name: "two requests, the first in another name: denied",
 			write: signs(clientSigner, append(signed(t, commonName("system:node:other")), own...)), by: "NR-CSR-1",
 			says: notOwnName},
-		{name: "no object is refused",
+		{name: "no object: denied",
 			write: write("me", admission.Create, "certificatesigningrequests", "", nil, nil, named("csr-1")), by: "NR-CSR-1",
 			says: deniedSigning + "unexpected type <nil> [NR-CSR-1]"},
-		{name: "another object is refused",
+		{name: "object of another type: denied",
 			write: write("me", admission.Create, "certificatesigningrequests", "", aNode("me"), nil, named("csr-1")),
 			by:    "NR-CSR-1", says: deniedSigning + "unexpected type *v1.Node [NR-CSR-1]"},
-		{name: "what is not created is none of ours",
+		{name: "update of a request: no rule",
 			write: write("me", admission.Update, "certificatesigningrequests", "", nil, nil, named("csr-1"))},
 	})
 }
@@ -158,11 +160,11 @@ func TestOtherSigners(t *testing.T) {
 		`node "me" can only request certificates of the signers kubernetes.io/kubelet-serving and kubernetes.io/kube-apiserver-client-kubelet, not of "kubernetes.io/kube-apiserver-client" [NR-CSR-4]`
 	other := signs("kubernetes.io/kube-apiserver-client", signed(t))
 	run(t, restrict(aCluster(), enforce("NR-CSR-4")), []row{
-		{name: "another signer is refused", write: other, by: "NR-CSR-4", says: says},
-		{name: "those of kubelets are admitted", write: signs(clientSigner, signed(t))},
-		{name: "both of them", write: signs(servingSigner, signed(t))},
+		{name: "other signer at bootstrap: denied", write: other, by: "NR-CSR-4", says: says},
+		{name: "kubelet client signer: allowed", write: signs(clientSigner, signed(t))},
+		{name: "kubelet serving signer: allowed", write: signs(servingSigner, signed(t))},
 	})
-	run(t, restrict(aCluster()), []row{{name: "off, every signer is admitted", write: other}})
+	run(t, restrict(aCluster()), []row{{name: "rule off, every signer: allowed", write: other}})
 	auditedOnly(t, restrict(aCluster(), inMode(rules.Audit, "NR-CSR-4")), other, "NR-CSR-4")
 }
 

@@ -91,7 +91,7 @@ func TestEventsAboutPods(t *testing.T) {
 	))
 }
 
-func TestEventsAboutWhatPodsBring(t *testing.T) {
+func TestEventsAboutPodResources(t *testing.T) {
 	z := &fakeAuthorizer{granted: []Right{
 		{Verb: "get", Version: "v1", Resource: "persistentvolumeclaims", Namespace: "default", Name: "data"},
 		{Verb: "get", Version: "v1", Resource: "persistentvolumes", Name: "pv"},
@@ -132,15 +132,16 @@ func TestEventObjectsOfUpdates(t *testing.T) {
 		inBoth("and so is a new related one", admission.Update, edits{relating("v1", "Node", "", "other", "")}, edits{}, by,
 			notAbout),
 	),
-		row{name: "an update of nothing is as a creation",
+		row{name: "update without an old object is checked as a create",
 			write: write("me", admission.Update, "events", "", anEvent(theirs), nil), by: by,
 			says: `events "mine.1" is forbidden: ` + notAbout + " [NR-EVENT-2]"},
-		row{name: "nothing", write: write("me", admission.Create, "events", "", nil, nil, named("mine.1")), by: by,
+		row{name: "create without an object: denied",
+			write: write("me", admission.Create, "events", "", nil, nil, named("mine.1")), by: by,
 			says: `events "mine.1" is forbidden: unexpected type <nil> [NR-EVENT-2]`},
 	))
 }
 
-func TestEventsAreDecidedOnlyByWhatIsKnown(t *testing.T) {
+func TestEventsAreDeniedIfTheLookupFails(t *testing.T) {
 	const by = "NR-EVENT-2"
 	failing := aCluster()
 	failing.err = errors.New("timeout")

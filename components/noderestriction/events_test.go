@@ -86,13 +86,15 @@ func TestEventSource(t *testing.T) {
 		inBoth("an update", admission.Update, edits{from("other", "other")}, edits{from("me", "me")}, "NR-EVENT-1", says),
 	)
 	run(t, restrict(aCluster(), enforce("NR-EVENT-1")), append(rows,
-		row{name: "another operation", write: write("me", admission.Connect, "events", "", nil, nil), by: "NR-EVENT-1",
+		row{name: "another operation: denied",
+			write: write("me", admission.Connect, "events", "", nil, nil), by: "NR-EVENT-1",
 			says: `events "Unknown" is forbidden: unexpected operation "CONNECT" [NR-EVENT-1]`},
-		row{name: "nothing", write: write("me", admission.Create, "events", "", nil, nil), by: "NR-EVENT-1",
+		row{name: "no object: denied", write: write("me", admission.Create, "events", "", nil, nil), by: "NR-EVENT-1",
 			says: `events "Unknown" is forbidden: unexpected type <nil> [NR-EVENT-1]`},
-		row{name: "a nil event", write: write("me", admission.Create, "events", "", (*corev1.Event)(nil), nil),
+		row{name: "nil Event: denied", write: write("me", admission.Create, "events", "", (*corev1.Event)(nil), nil),
 			by: "NR-EVENT-1", says: `events "Unknown" is forbidden: unexpected type <nil> [NR-EVENT-1]`},
-		row{name: "what is no event", write: write("me", admission.Create, "events", "", aNode("me"), nil), by: "NR-EVENT-1",
+		row{name: "object of another type: denied",
+			write: write("me", admission.Create, "events", "", aNode("me"), nil), by: "NR-EVENT-1",
 			says: `events "me" is forbidden: unexpected type *v1.Node [NR-EVENT-1]`},
 	))
 	run(t, restrict(aCluster()), inBoth("off", admission.Create, edits{from("other", "other")}, nil, "", ""))
@@ -139,11 +141,13 @@ func TestEventRetarget(t *testing.T) {
 		inBoth("no related any more", admission.Update, edits{}, related("me"), by, says),
 	)
 	run(t, restrict(aCluster(), enforce(by)), append(rows,
-		row{name: "from nothing", write: write("me", admission.Update, "events", "", anEvent(), nil), by: by,
+		row{name: "update without an old object: denied",
+			write: write("me", admission.Update, "events", "", anEvent(), nil), by: by,
 			says: `events "mine.1" is forbidden: unexpected type <nil> [NR-EVENT-3]`},
-		row{name: "to nothing", write: write("me", admission.Update, "events", "", nil, anEvent()), by: by,
+		row{name: "update without a new object: denied",
+			write: write("me", admission.Update, "events", "", nil, anEvent()), by: by,
 			says: `events "mine.1" is forbidden: unexpected type <nil> [NR-EVENT-3]`},
-		row{name: "a creation is none", write: write("me", admission.Create, "events", "", anEvent(), nil)},
+		row{name: "create of the same event: allowed", write: write("me", admission.Create, "events", "", anEvent(), nil)},
 	))
 	run(t, restrict(aCluster()), inBoth("off", admission.Update, edits{}, edits{from("other", "other")}, "", ""))
 }
@@ -154,9 +158,10 @@ func TestEventDelete(t *testing.T) {
 		inBoth("its own", admission.Delete, nil, edits{}, "", ""),
 		inBoth("another's", admission.Delete, nil, edits{from("other", "other")}, "NR-EVENT-4", says),
 	),
-		row{name: "nothing", write: write("me", admission.Delete, "events", "", nil, nil, named("mine.1")), by: "NR-EVENT-4",
+		row{name: "delete without an object: denied",
+			write: write("me", admission.Delete, "events", "", nil, nil, named("mine.1")), by: "NR-EVENT-4",
 			says: `events "mine.1" is forbidden: unexpected type <nil> [NR-EVENT-4]`},
-		row{name: "many at once, each of which is another's",
+		row{name: "delete a collection with other nodes' events: denied",
 			write: write("me", admission.Delete, "events", "", nil, anEvent(from("other", "other")), named("")),
 			by:    "NR-EVENT-4", says: `events "Unknown" is forbidden: ` + says + " [NR-EVENT-4]"},
 	))
@@ -196,7 +201,7 @@ func TestACountedEventIsCheap(t *testing.T) {
 	}
 }
 
-func TestEventsThatAreHuge(t *testing.T) {
+func TestLargeEvents(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	run(t, restrict(aCluster(), enforce("NR-EVENT-2")), slices.Concat(
 		inBoth("a name", admission.Create, edits{regarding("v1", "Pod", "default", huge, "mine-uid")}, nil, "NR-EVENT-2",

@@ -76,37 +76,39 @@ const (
 
 func TestMirrorPodLabels(t *testing.T) {
 	run(t, restrict(listing(" component ,tier,, \t,unrestricted.example.com/*"), gated()), []row{
-		{name: "no labels", write: mirror(nil)},
-		{name: "listed", write: mirror(keys("component", "tier"))},
-		{name: "not listed", write: mirror(keys("component", "app")), by: "NR-MIRROR-2",
+		{name: "no labels: allowed", write: mirror(nil)},
+		{name: "listed keys: allowed", write: mirror(keys("component", "tier"))},
+		{name: "key that is not listed: denied", write: mirror(keys("component", "app")), by: "NR-MIRROR-2",
 			says: notListed + "app [NR-MIRROR-2]"},
-		{name: "an empty key is never listed", write: mirror(keys("")), by: "NR-MIRROR-2",
+		{name: "empty key: denied", write: mirror(keys("")), by: "NR-MIRROR-2",
 			says: notListed + " [NR-MIRROR-2]"},
-		{name: "case matters", write: mirror(keys("Tier")), by: "NR-MIRROR-2", says: notListed + "Tier [NR-MIRROR-2]"},
-		{name: "a part of a key is no key", write: mirror(keys("comp")), by: "NR-MIRROR-2",
+		{name: "listed key in another case: denied",
+			write: mirror(keys("Tier")), by: "NR-MIRROR-2", says: notListed + "Tier [NR-MIRROR-2]"},
+		{name: "prefix of a listed key: denied", write: mirror(keys("comp")), by: "NR-MIRROR-2",
 			says: notListed + "comp [NR-MIRROR-2]"},
-		{name: "a * is no pattern", write: mirror(keys("unrestricted.example.com/a")), by: "NR-MIRROR-2",
+		{name: `"*" in the list is not a pattern: denied`,
+			write: mirror(keys("unrestricted.example.com/a")), by: "NR-MIRROR-2",
 			says: notListed + "unrestricted.example.com/a [NR-MIRROR-2]"},
-		{name: "all that are not listed, in order", write: mirror(keys("tier", "b", "a")), by: "NR-MIRROR-2",
+		{name: "several keys that are not listed: denied, sorted", write: mirror(keys("tier", "b", "a")), by: "NR-MIRROR-2",
 			says: notListed + "a, b [NR-MIRROR-2]"},
 		{
-			name: "and so many of them", write: mirror(tenThousand()), by: "NR-MIRROR-2",
+			name: "10,000 keys that are not listed: denied, message shortened", write: mirror(tenThousand()), by: "NR-MIRROR-2",
 			says: notListed + "key-0000, key-0001, key-0002, key-0003, key-0004, key-0005, key-0006, key-0007, key-0008, " +
 				"key-0009 and 9990 more [NR-MIRROR-2]",
 		},
 	})
 	run(t, restrict(aCluster(), gated()), []row{
-		{name: "without the annotation, none", write: mirror(keys("component")), by: "NR-MIRROR-2",
+		{name: "namespace without the annotation: denied", write: mirror(keys("component")), by: "NR-MIRROR-2",
 			says: notListed + "component [NR-MIRROR-2]"},
-		{name: "and none is fine", write: mirror(nil)},
+		{name: "namespace without the annotation, no labels: allowed", write: mirror(nil)},
 	})
 	run(t, restrict(listing("k8s-app,unrestricted.node.kubernetes.io/k8s-app"), gated()), []row{
-		{name: "k8s-app is denied also where it is listed", write: mirror(keys("k8s-app")), by: "NR-MIRROR-3",
+		{name: "listed k8s-app: denied", write: mirror(keys("k8s-app")), by: "NR-MIRROR-3",
 			says: aboutMirror + "must not create mirror pods with the following labels: k8s-app [NR-MIRROR-3]"},
-		{name: "only as the whole key", write: mirror(keys("unrestricted.node.kubernetes.io/k8s-app"))},
+		{name: "listed key that ends in k8s-app: allowed", write: mirror(keys("unrestricted.node.kubernetes.io/k8s-app"))},
 	})
 	run(t, restrict(listing("k8s-app"), gated(func(p *configuration.MirrorPods) { p.DeniedLabelKeys = nil })), []row{
-		{name: "the operator may deny nothing", write: mirror(keys("k8s-app"))},
+		{name: "no denied keys configured, listed k8s-app: allowed", write: mirror(keys("k8s-app"))},
 	})
 }
 
@@ -121,18 +123,18 @@ func tenThousand() map[string]string {
 func TestMirrorPodUnrestrictedPrefix(t *testing.T) {
 	free := keys("unrestricted.node.kubernetes.io/a")
 	run(t, restrict(aCluster(), gated()), []row{
-		{name: "off", write: mirror(free), by: "NR-MIRROR-2",
+		{name: "unrestricted prefix, option off: denied", write: mirror(free), by: "NR-MIRROR-2",
 			says: notListed + "unrestricted.node.kubernetes.io/a [NR-MIRROR-2]"},
 	})
 	run(t, restrict(aCluster(), gated(unrestricted)), []row{
-		{name: "on", write: mirror(free)},
-		{name: "another prefix", write: mirror(keys("unrestricted.node.kubernetes.io.evil/a")), by: "NR-MIRROR-2",
+		{name: "unrestricted prefix, option on: allowed", write: mirror(free)},
+		{name: "longer prefix: denied", write: mirror(keys("unrestricted.node.kubernetes.io.evil/a")), by: "NR-MIRROR-2",
 			says: notListed + "unrestricted.node.kubernetes.io.evil/a [NR-MIRROR-2]"},
 	})
 	run(t, restrict(aCluster(),
 		gated(unrestricted, func(p *configuration.MirrorPods) { p.DeniedLabelKeys = slices.Collect(maps.Keys(free)) })),
 		[]row{
-			{name: "denied all the same", write: mirror(free), by: "NR-MIRROR-3",
+			{name: "denied key with the unrestricted prefix: denied", write: mirror(free), by: "NR-MIRROR-3",
 				says: aboutMirror + "must not create mirror pods with the following labels: unrestricted.node.kubernetes.io/a " +
 					"[NR-MIRROR-3]"},
 		})
@@ -144,23 +146,23 @@ func TestMirrorPodTopology(t *testing.T) {
 	own, others := map[string]string{"topology.kubernetes.io/zone": "a"},
 		map[string]string{"topology.kubernetes.io/zone": "b"}
 	run(t, restrict(zoned, gated()), []row{
-		{name: "the node's zone", write: mirror(own)},
-		{name: "another zone", write: mirror(others), by: "NR-MIRROR-2",
+		{name: "own node's zone: allowed", write: mirror(own)},
+		{name: "other zone: denied", write: mirror(others), by: "NR-MIRROR-2",
 			says: notListed + "topology.kubernetes.io/zone [NR-MIRROR-2]"},
-		{name: "a region of a node without one", write: mirror(map[string]string{"topology.kubernetes.io/region": ""}),
+		{name: "region, node without a region: denied", write: mirror(map[string]string{"topology.kubernetes.io/region": ""}),
 			by: "NR-MIRROR-2", says: notListed + "topology.kubernetes.io/region [NR-MIRROR-2]"},
-		{name: "other labels of the node are not exempt", write: mirror(map[string]string{corev1.LabelHostname: "me"}),
+		{name: "other label with the node's value: denied", write: mirror(map[string]string{corev1.LabelHostname: "me"}),
 			by: "NR-MIRROR-2", says: notListed + "kubernetes.io/hostname [NR-MIRROR-2]"},
 	})
 	run(t, restrict(zoned, gated(func(p *configuration.MirrorPods) {
 		p.DeniedLabelKeys = slices.Collect(maps.Keys(own))
 	})), []row{
-		{name: "denied all the same", write: mirror(own), by: "NR-MIRROR-3",
+		{name: "topology label that is denied: denied", write: mirror(own), by: "NR-MIRROR-3",
 			says: aboutMirror + "must not create mirror pods with the following labels: topology.kubernetes.io/zone " +
 				"[NR-MIRROR-3]"},
 	})
 	run(t, restrict(listing("topology.kubernetes.io/zone"), gated()), []row{
-		{name: "listed, it may be any", write: mirror(others)},
+		{name: "listed topology label with any value: allowed", write: mirror(others)},
 	})
 }
 
@@ -173,12 +175,13 @@ func TestMirrorPodNamespace(t *testing.T) {
 			[]row{{name: "allowed: " + value, write: mirror(nil), by: rules.ID(by), says: says}})
 	}
 	run(t, restrict(aCluster(), gated(optIn)),
-		[]row{{name: "no annotation", write: mirror(nil), by: "NR-MIRROR-1", says: says}})
-	run(t, restrict(aCluster(), gated()), []row{{name: "no need for one", write: mirror(nil)}})
+		[]row{{name: "namespace without the annotation: denied", write: mirror(nil), by: "NR-MIRROR-1", says: says}})
+	run(t, restrict(aCluster(), gated()), []row{{name: "namespace without the annotation, not needed: allowed",
+		write: mirror(nil)}})
 	gone := aCluster()
 	delete(gone.namespaces, "kube-system")
 	run(t, restrict(gone, gated(optIn)), []row{
-		{name: "no namespace", write: mirror(nil), by: "NR-MIRROR-1", code: 404,
+		{name: "namespace not found", write: mirror(nil), by: "NR-MIRROR-1", code: 404,
 			says: `namespaces "kube-system" not found [NR-MIRROR-1]`},
 	})
 }
@@ -195,16 +198,19 @@ func TestMirrorPodAnnotations(t *testing.T) {
 		rows = append(rows, row{name: key, write: mirror(nil, with(key))})
 	}
 	rows = append(rows,
-		row{name: "only what the kubelet sets", write: mirror(nil)},
-		row{name: "another", write: mirror(nil, with("b.example.com/b", "a.example.com/a")), by: "NR-MIRROR-4",
+		row{name: "annotations of the kubelet: allowed", write: mirror(nil)},
+		row{name: "other annotation: denied",
+			write: mirror(nil, with("b.example.com/b", "a.example.com/a")), by: "NR-MIRROR-4",
 			says: says + "a.example.com/a, b.example.com/b [NR-MIRROR-4]"},
-		row{name: "no prefix of what is one key", write: mirror(nil, with("kubernetes.io/config.mirrors")), by: "NR-MIRROR-4",
+		row{name: "key that starts with a listed key: denied",
+			write: mirror(nil, with("kubernetes.io/config.mirrors")), by: "NR-MIRROR-4",
 			says: says + "kubernetes.io/config.mirrors [NR-MIRROR-4]"},
 	)
 	run(t, restrict(aCluster(),
 		gated(func(p *configuration.MirrorPods) { p.AllowedAnnotations = configuration.NewKeys("own.example.com/*") })), rows)
 	run(t, restrict(aCluster(), gated()), []row{
-		{name: "what the operator does not allow", write: mirror(nil, with("own.example.com/a")), by: "NR-MIRROR-4",
+		{name: "annotation that the operator did not list: denied",
+			write: mirror(nil, with("own.example.com/a")), by: "NR-MIRROR-4",
 			says: says + "own.example.com/a [NR-MIRROR-4]"},
 	})
 }
@@ -248,8 +254,8 @@ func TestMirrorPodGate(t *testing.T) {
 	}
 }
 
-// TestMirrorPodIsDecidedOnlyByWhatIsKnown uses a cluster whose lookups fail.
-func TestMirrorPodIsDecidedOnlyByWhatIsKnown(t *testing.T) {
+// TestMirrorPodIsDeniedIfTheLookupFails uses a cluster whose lookups fail.
+func TestMirrorPodIsDeniedIfTheLookupFails(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")
 	pod := aMirrorPod("me", func(p *corev1.Pod) { p.Labels = keys("a") })

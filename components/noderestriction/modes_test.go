@@ -15,7 +15,7 @@ import (
 
 // Each exemptable rule denies its write, unless that rule is exempted. The exemption of other rules
 // makes no difference.
-func TestLiftedRulesRefuseNothing(t *testing.T) {
+func TestExemptedRulesDenyNothing(t *testing.T) {
 	aTaint := func(n *corev1.Node) {
 		n.Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoSchedule}}
 	}
@@ -51,7 +51,7 @@ func TestLiftedRulesRefuseNothing(t *testing.T) {
 }
 
 // A rule that is not in Exemptable is never exempted.
-func TestOtherRulesAreNotLifted(t *testing.T) {
+func TestOnlyExemptableRulesAreExempted(t *testing.T) {
 	r := restrict(aCluster(), func(c *Config) { c.Modes = Modes(rules.Enforce) })
 	everything := func(rules.ID) bool { return true }
 	for _, a := range []admission.Attributes{
@@ -67,7 +67,7 @@ func TestOtherRulesAreNotLifted(t *testing.T) {
 	}
 }
 
-func TestWhatHasRules(t *testing.T) {
+func TestResourcesWithRules(t *testing.T) {
 	for resource, kind := range kinds {
 		want := resource != "secrets"
 		plural := resource
@@ -82,7 +82,7 @@ func TestWhatHasRules(t *testing.T) {
 
 // An exemption does not allow removing a sticky taint, which is the operator's quarantine. It also
 // does not allow adding one, which would use the space for recorded taints.
-func TestLiftedTaintsLeaveStickyOnes(t *testing.T) {
+func TestTaintExemptionKeepsStickyTaints(t *testing.T) {
 	bad, plain, other := aTaint("compromised", "yes", "NoSchedule"), aTaint("termination", "", "NoSchedule"),
 		aTaint("compromised", "no", "NoSchedule")
 	marked := withPolicy(t, aCluster(), `stickyTaints: [compromised]`)

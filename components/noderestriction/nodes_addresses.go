@@ -18,7 +18,7 @@ import (
 // The API server connects to a Node's address and kubelet port for exec, attach, port-forward and
 // logs. It authenticates there with its own certificate.
 var (
-	addressNobodys = rules.Rule{
+	addressUnowned = rules.Rule{
 		ID: "NR-ADDRESS-1",
 		Description: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or " +
 			"link-local IP, " +
@@ -63,8 +63,8 @@ func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, 
 	}
 	if making || !slices.Equal(old.Status.Addresses, node.Status.Addresses) {
 		introduced := r.introduced(old, node)
-		if refused := r.optional(q, addressNobodys,
-			func() *rules.Decision { return checkAddressNobodys(q, introduced) }); refused != nil {
+		if refused := r.optional(q, addressUnowned,
+			func() *rules.Decision { return checkAddressUnowned(q, introduced) }); refused != nil {
 			return refused
 		}
 		if refused := r.optional(q, addressChanged,
@@ -88,7 +88,7 @@ func (r *Restriction) reviewNodeAddresses(ctx context.Context, q *request, old, 
 
 // introduced returns the new addresses. It returns nil if all rules that use them are off.
 func (r *Restriction) introduced(old, node *corev1.Node) []corev1.NodeAddress {
-	if r.off(addressNobodys) && r.off(addressOthers) && r.off(addressService) {
+	if r.off(addressUnowned) && r.off(addressOthers) && r.off(addressService) {
 		return nil
 	}
 	return newAddresses(old.Status.Addresses, node.Status.Addresses)
@@ -96,10 +96,10 @@ func (r *Restriction) introduced(old, node *corev1.Node) []corev1.NodeAddress {
 
 func kubeletPort(node *corev1.Node) int32 { return node.Status.DaemonEndpoints.KubeletEndpoint.Port }
 
-func checkAddressNobodys(q *request, introduced []corev1.NodeAddress) *rules.Decision {
+func checkAddressUnowned(q *request, introduced []corev1.NodeAddress) *rules.Decision {
 	for _, address := range introduced {
 		if !nodeaddress.Dialable(address.Address) {
-			return q.forbid(addressNobodys,
+			return q.forbid(addressUnowned,
 				fmt.Sprintf("node %q is not allowed to report the address %.253q", q.node, address.Address))
 		}
 	}

@@ -33,7 +33,7 @@ func remembering(node func(*corev1.Node)) *fakeCluster {
 	return c
 }
 
-func TestAddressesOfNobody(t *testing.T) {
+func TestUnownedAddresses(t *testing.T) {
 	const by = "NR-ADDRESS-1"
 	says := func(address string) string {
 		return notAllowed + fmt.Sprintf("report the address %.253q [NR-ADDRESS-1]", address)
@@ -62,11 +62,11 @@ func TestAddressesOfNobody(t *testing.T) {
 		rows = append(rows, row{name: address, write: making(reporting(0, "Hostname", address))})
 	}
 	run(t, restrict(networked(), enforce(by)), append(rows,
-		row{name: "what it has stays",
+		row{name: "address that the Node already has: allowed",
 			write: changing("status", reporting(0, "Hostname", "localhost"),
 				reporting(0, "Hostname", "localhost", "InternalIP", "192.0.2.1"))},
 	))
-	run(t, restrict(networked()), []row{{name: "off", write: making(reporting(0, "Hostname", "localhost"))}})
+	run(t, restrict(networked()), []row{{name: "rule off: allowed", write: making(reporting(0, "Hostname", "localhost"))}})
 }
 
 func TestAddressesOfOthers(t *testing.T) {
@@ -81,25 +81,28 @@ func TestAddressesOfOthers(t *testing.T) {
 		many = append(many, "InternalIP", fmt.Sprintf("10.0.%d.%d", i/256, i%256))
 	}
 	run(t, restrict(c, enforce(by)), []row{
-		{name: "its own", write: making(reporting(0, "InternalIP", "192.0.2.1", "Hostname", "me"))},
-		{name: "nobody's", write: making(reporting(0, "InternalIP", "192.0.2.3"))},
-		{name: "another's", write: making(reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "192.0.2.2")), by: by,
+		{name: "own address: allowed", write: making(reporting(0, "InternalIP", "192.0.2.1", "Hostname", "me"))},
+		{name: "unowned address: allowed", write: making(reporting(0, "InternalIP", "192.0.2.3"))},
+		{name: "other node's address: denied",
+			write: making(reporting(0, "InternalIP", "192.0.2.1", "ExternalIP", "192.0.2.2")), by: by,
 			says: says("192.0.2.2")},
-		{name: "another's, added", write: changing("status", unchanged, reporting(0, "InternalIP", "2001:db8::2")), by: by,
+		{name: "other node's address, added: denied",
+			write: changing("status", unchanged, reporting(0, "InternalIP", "2001:db8::2")), by: by,
 			says: says("2001:db8::2")},
-		{name: "another's, in another spelling",
+		{name: "other node's address, other spelling: denied",
 			write: changing("status", unchanged, reporting(0, "Hostname", "::ffff:192.0.2.2")), by: by,
 			says: says("::ffff:192.0.2.2")},
-		{name: "another's name", write: changing("status", unchanged, reporting(0, "Hostname", "Other.Example.com.")), by: by,
+		{name: "other node's name: denied",
+			write: changing("status", unchanged, reporting(0, "Hostname", "Other.Example.com.")), by: by,
 			says: says("Other.Example.com.")},
-		{name: "what it has stays",
+		{name: "address that the Node already has: allowed",
 			write: changing("status", reporting(0, "InternalIP", "192.0.2.2"),
 				reporting(0, "InternalIP", "192.0.2.2", "Hostname", "me"))},
-		{name: "as many as a kubelet has", write: making(reporting(0, many[:32]...))},
-		{name: "many", write: making(reporting(0, many...)), by: by,
+		{name: "number of addresses of a kubelet: allowed", write: making(reporting(0, many[:32]...))},
+		{name: "too many addresses: denied", write: making(reporting(0, many...)), by: by,
 			says: notAllowed + "report more than 16 new addresses [NR-ADDRESS-2]"},
 	})
-	run(t, restrict(c), []row{{name: "off", write: making(reporting(0, "InternalIP", "192.0.2.2"))}})
+	run(t, restrict(c), []row{{name: "rule off: allowed", write: making(reporting(0, "InternalIP", "192.0.2.2"))}})
 }
 
 func TestAddressesStay(t *testing.T) {
@@ -142,20 +145,21 @@ func TestAddressesStay(t *testing.T) {
 	run(t, restrict(remembering(had), enforce(by)),
 		rows(func(now func(*corev1.Node)) row { return row{write: making(now)} }))
 	run(t, restrict(remembering(had), enforce(by)), []row{
-		{name: "of a Node that has none now, what was is remembered",
+		{name: "Node without addresses, other than recorded: denied",
 			write: changing("status", unchanged, reporting(0, "InternalIP", "192.0.2.3")), by: by,
 			says: says(`"192.0.2.3" (InternalIP)`)},
-		{name: "and may come back", write: changing("status", unchanged, had)},
-		{name: "what the Node has now is what counts",
+		{name: "Node without addresses, recorded ones again: allowed", write: changing("status", unchanged, had)},
+		{name: "recorded address, Node has another one: denied",
 			write: changing("status", reporting(0, "InternalIP", "192.0.2.3"), reporting(0, "InternalIP", "192.0.2.1")), by: by,
 			says: says(`"192.0.2.1" (InternalIP)`)},
 	})
 	run(t, restrict(networked(), enforce(by)), []row{
-		{name: "the first ones are free", write: making(had)},
-		{name: "also in a later status", write: changing("status", unchanged, had)},
-		{name: "and none", write: making(unchanged)},
+		{name: "first addresses at creation: allowed", write: making(had)},
+		{name: "first addresses in a later status: allowed", write: changing("status", unchanged, had)},
+		{name: "no addresses: allowed", write: making(unchanged)},
 	})
-	run(t, restrict(remembering(had)), []row{{name: "off", write: making(reporting(0, "InternalIP", "192.0.2.3"))}})
+	run(t, restrict(remembering(had)), []row{{name: "rule off: allowed",
+		write: making(reporting(0, "InternalIP", "192.0.2.3"))}})
 }
 
 func TestKubeletPortStays(t *testing.T) {
@@ -164,23 +168,25 @@ func TestKubeletPortStays(t *testing.T) {
 		return notAllowed + fmt.Sprintf("change the port of its kubelet from 10250 to %d [NR-ADDRESS-4]", port)
 	}
 	run(t, restrict(networked(), enforce(by)), []row{
-		{name: "the first is free", write: making(reporting(10250))},
-		{name: "also in a later status", write: changing("status", unchanged, reporting(10250))},
-		{name: "the same", write: changing("status", reporting(10250), reporting(10250))},
-		{name: "another", write: changing("status", reporting(10250), reporting(6443)), by: by, says: says(6443)},
-		{name: "none", write: changing("status", reporting(10250), reporting(0)), by: by, says: says(0)},
+		{name: "first port at creation: allowed", write: making(reporting(10250))},
+		{name: "first port in a later status: allowed", write: changing("status", unchanged, reporting(10250))},
+		{name: "same port: allowed", write: changing("status", reporting(10250), reporting(10250))},
+		{name: "other port: denied", write: changing("status", reporting(10250), reporting(6443)), by: by, says: says(6443)},
+		{name: "no port: denied", write: changing("status", reporting(10250), reporting(0)), by: by, says: says(0)},
 	})
 	run(t, restrict(remembering(reporting(10250)), enforce(by)), []row{
-		{name: "remembered, the same", write: making(reporting(10250))},
-		{name: "remembered, another", write: making(reporting(6443)), by: by, says: says(6443)},
-		{name: "remembered, none", write: making(reporting(0)), by: by, says: says(0)},
-		{name: "remembered, of a Node that has none now", write: changing("status", unchanged, reporting(6443)), by: by,
+		{name: "recorded port again: allowed", write: making(reporting(10250))},
+		{name: "other than the recorded port: denied", write: making(reporting(6443)), by: by, says: says(6443)},
+		{name: "no port after a recorded one: denied", write: making(reporting(0)), by: by, says: says(0)},
+		{name: "Node without a port, other than recorded: denied",
+			write: changing("status", unchanged, reporting(6443)), by: by,
 			says: says(6443)},
 	})
-	run(t, restrict(networked()), []row{{name: "off", write: changing("status", reporting(10250), reporting(6443))}})
+	run(t, restrict(networked()), []row{{name: "rule off: allowed",
+		write: changing("status", reporting(10250), reporting(6443))}})
 }
 
-func TestAddressesAreDecidedOnlyByWhatIsKnown(t *testing.T) {
+func TestAddressesAreDeniedIfTheLookupFails(t *testing.T) {
 	failing := networked()
 	failing.err = errors.New("timeout")
 	for _, by := range []rules.ID{"NR-ADDRESS-2", "NR-ADDRESS-3", "NR-ADDRESS-4"} {

@@ -71,7 +71,7 @@ func TestConfiguredLabels(t *testing.T) {
 	)
 	some := withPolicy(t, newHere(), `allowedLabels: [example.com/rack, "csi.kubernetes.io.*"]`)
 	run(t, some, []row{
-		{"what the kubelet applies may be set", register(
+		{"label that the kubelet sets: allowed", register(
 			label(corev1.LabelTopologyZone, "z"), label(corev1.LabelTopologyRegion, "r"),
 			label(corev1.LabelInstanceTypeStable, "i"), label(corev1.LabelInstanceType, "i"),
 			label(corev1.LabelFailureDomainBetaZone, "z"), label(corev1.LabelFailureDomainBetaRegion, "r"),
@@ -87,11 +87,11 @@ func TestConfiguredLabels(t *testing.T) {
 			fmt.Sprintf(set, "a, b, "+closed)},
 		{"many are counted", register(manyLabels(10_000)), "NR-LABEL-1", 0,
 			fmt.Sprintf(set, "l0, l1, l10, l100, l1000, l1001, l1002, l1003, l1004, l1005 and 9990 more")},
-		{"no change is no change", relabel("", "app", "a"), "", 0, ""},
+		{"unchanged labels: allowed", relabel("", "app", "a"), "", 0, ""},
 		{"a listed key may be changed", relabel("", "example.com/rack", "s"), "", 0, ""},
 		{"a listed key may be removed", relabel("", "example.com/rack", "-"), "", 0, ""},
 		{"a listed key may be changed by status", relabel("status", "example.com/rack", "s"), "", 0, ""},
-		{"what the kubelet applies may be changed", relabel("status", corev1.LabelHostname, "h"), "", 0, ""},
+		{"change of a label that the kubelet sets: allowed", relabel("status", corev1.LabelHostname, "h"), "", 0, ""},
 		{"another key is not changed", relabel("", "app", "b"), "NR-LABEL-2", 0, fmt.Sprintf(modify, "app")},
 		{"another key is not removed", relabel("", "app", "-"), "NR-LABEL-2", 0, fmt.Sprintf(modify, "app")},
 		{"another key is not added", relabel("", "b", ""), "NR-LABEL-2", 0, fmt.Sprintf(modify, "b")},
@@ -100,19 +100,19 @@ func TestConfiguredLabels(t *testing.T) {
 	run(t, withPolicy(t, newHere(), `allowedLabels: ["*"]`), []row{
 		{"with all, any key may be set",
 			register(label("x", ""), label("example.com/x", ""), label("foo.kubernetes.io/x", "")), "", 0, ""},
-		{"with all, what is set centrally is refused", register(label(closed, "")), "NR-LABEL-1", 0,
+		{"allowedLabels *, reserved label at creation: denied", register(label(closed, "")), "NR-LABEL-1", 0,
 			fmt.Sprintf(set, closed)},
-		{"with all, what is set centrally is not changed", relabel("", closed, "a"), "NR-LABEL-2", 0,
+		{"allowedLabels *, change of a reserved label: denied", relabel("", closed, "a"), "NR-LABEL-2", 0,
 			fmt.Sprintf(modify, closed)},
 	})
 	run(t, withPolicy(t, newHere(), `allowedLabels: [`+closed+`]`), []row{
-		{"what is named may be set even there", register(label(closed, "")), "", 0, ""},
-		{"what is not named is refused there", register(label(closed+"2", "")), "NR-LABEL-1", 0,
+		{"reserved label that is listed: allowed", register(label(closed, "")), "", 0, ""},
+		{"reserved label that is not listed: denied", register(label(closed+"2", "")), "NR-LABEL-1", 0,
 			fmt.Sprintf(set, closed+"2")},
 	})
 	run(t, withPolicy(t, newHere(), `allowedLabels: []`), []row{
 		{"with none, the kubelet's own may be set", register(), "", 0, ""},
-		{"with none, nothing else may be", register(label("x", "")), "NR-LABEL-1", 0, fmt.Sprintf(set, "x")},
+		{"allowedLabels empty, other label: denied", register(label("x", "")), "NR-LABEL-1", 0, fmt.Sprintf(set, "x")},
 	})
 }
 

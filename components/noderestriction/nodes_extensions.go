@@ -50,7 +50,7 @@ var (
 
 var nodeExtensionRules = []rules.Rule{
 	nodeCordon, nodeAnnotations, nodePodCIDR, nodeProviderID, nodeProviderIDOthers,
-	addressNobodys, addressOthers, addressChanged, addressPort, addressService,
+	addressUnowned, addressOthers, addressChanged, addressPort, addressService,
 	volumesAttached, volumesInUse, labelHostname, labelsSetOnce,
 }
 

@@ -34,13 +34,14 @@ func unchanged(*corev1.Node) {}
 func TestCordon(t *testing.T) {
 	cordoned := func(n *corev1.Node) { n.Spec.Unschedulable = true }
 	run(t, restrict(aCluster(), enforce("NR-CORDON-1")), []row{
-		{name: "a node cordons itself", write: changing("", unchanged, cordoned)},
-		{name: "and stays so", write: changing("", cordoned, cordoned)},
-		{name: "and does not end it", write: changing("", cordoned, unchanged), by: "NR-CORDON-1",
+		{name: "cordon own Node: allowed", write: changing("", unchanged, cordoned)},
+		{name: "own Node stays cordoned: allowed", write: changing("", cordoned, cordoned)},
+		{name: "uncordon own Node: denied", write: changing("", cordoned, unchanged), by: "NR-CORDON-1",
 			says: notAllowed + "make itself schedulable [NR-CORDON-1]"},
-		{name: "a Node may be made cordoned", write: making(cordoned)},
+		{name: "create cordoned Node: allowed", write: making(cordoned)},
 	})
-	run(t, restrict(aCluster()), []row{{name: "off", write: changing("", cordoned, unchanged)}})
+	run(t, restrict(aCluster()), []row{{name: "rule off, uncordon own Node: allowed",
+		write: changing("", cordoned, unchanged)}})
 }
 
 func TestNodeSpec(t *testing.T) {
@@ -53,25 +54,27 @@ func TestNodeSpec(t *testing.T) {
 		providerID = notAllowed + "modify providerID [NR-NODESPEC-2]"
 	)
 	run(t, restrict(aCluster(), enforce("NR-NODESPEC-1", "NR-NODESPEC-2")), []row{
-		{name: "a Node with nothing", write: making(unchanged)},
-		{name: "a Node with a providerID", write: making(provider("kind://a"))},
-		{name: "a Node with a podCIDR", write: making(cidr("10.1.0.0/24")), by: "NR-NODESPEC-1", says: podCIDR},
-		{name: "a Node with podCIDRs", write: making(cidr("", "10.1.0.0/24")), by: "NR-NODESPEC-1", says: podCIDR},
-		{name: "the same podCIDRs", write: changing("", cidr("a", "a", "b"), cidr("a", "a", "b"))},
-		{name: "the first podCIDR", write: changing("", unchanged, cidr("a", "a")), by: "NR-NODESPEC-1", says: podCIDR},
-		{name: "one podCIDR more", write: changing("", cidr("a", "a"), cidr("a", "a", "b")), by: "NR-NODESPEC-1",
+		{name: "create Node without providerID and podCIDR: allowed", write: making(unchanged)},
+		{name: "create Node with a providerID: allowed", write: making(provider("kind://a"))},
+		{name: "create Node with a podCIDR: denied", write: making(cidr("10.1.0.0/24")), by: "NR-NODESPEC-1", says: podCIDR},
+		{name: "create Node with podCIDRs: denied",
+			write: making(cidr("", "10.1.0.0/24")), by: "NR-NODESPEC-1", says: podCIDR},
+		{name: "same podCIDRs: allowed", write: changing("", cidr("a", "a", "b"), cidr("a", "a", "b"))},
+		{name: "first podCIDR: denied", write: changing("", unchanged, cidr("a", "a")), by: "NR-NODESPEC-1", says: podCIDR},
+		{name: "additional podCIDR: denied", write: changing("", cidr("a", "a"), cidr("a", "a", "b")), by: "NR-NODESPEC-1",
 			says: podCIDR},
-		{name: "no podCIDR any more", write: changing("", cidr("a", "a"), unchanged), by: "NR-NODESPEC-1", says: podCIDR},
-		{name: "the same providerID", write: changing("", provider("a"), provider("a"))},
-		{name: "the first providerID", write: changing("", unchanged, provider("a")), by: "NR-NODESPEC-2", says: providerID},
-		{name: "another providerID", write: changing("", provider("a"), provider("b")), by: "NR-NODESPEC-2",
+		{name: "remove podCIDR: denied", write: changing("", cidr("a", "a"), unchanged), by: "NR-NODESPEC-1", says: podCIDR},
+		{name: "same providerID: allowed", write: changing("", provider("a"), provider("a"))},
+		{name: "first providerID: denied",
+			write: changing("", unchanged, provider("a")), by: "NR-NODESPEC-2", says: providerID},
+		{name: "other providerID: denied", write: changing("", provider("a"), provider("b")), by: "NR-NODESPEC-2",
 			says: providerID},
-		{name: "no providerID any more", write: changing("", provider("a"), unchanged), by: "NR-NODESPEC-2",
+		{name: "remove providerID: denied", write: changing("", provider("a"), unchanged), by: "NR-NODESPEC-2",
 			says: providerID},
 	})
 	run(t, restrict(aCluster()), []row{
-		{name: "off: podCIDR", write: changing("", unchanged, cidr("a", "a"))},
-		{name: "off: providerID", write: changing("", provider("a"), provider("b"))},
+		{name: "rule off, podCIDR: allowed", write: changing("", unchanged, cidr("a", "a"))},
+		{name: "rule off, providerID: allowed", write: changing("", provider("a"), provider("b"))},
 	})
 }
 
@@ -99,26 +102,28 @@ func TestNodeAnnotations(t *testing.T) {
 	ttl, other, many := noted("node.alpha.kubernetes.io/ttl", "0"), noted("example.com/a", "1", "example.com/b", "1"),
 		func(n *corev1.Node) { n.Annotations = tenThousand() }
 	rows := []row{
-		{name: "a kubelet's, at creation", write: making(all)},
-		{name: "a kubelet's, added", write: changing("status", unchanged, all)},
-		{name: "a kubelet's, removed", write: changing("status", all, unchanged)},
-		{name: "the controller manager's, at creation", write: making(ttl), by: by,
+		{name: "kubelet's annotations at creation: allowed", write: making(all)},
+		{name: "kubelet's annotations added: allowed", write: changing("status", unchanged, all)},
+		{name: "kubelet's annotations removed: allowed", write: changing("status", all, unchanged)},
+		{name: "controller manager's annotation at creation: denied", write: making(ttl), by: by,
 			says: set + "node.alpha.kubernetes.io/ttl [NR-ANNOTATION-1]"},
-		{name: "others, at creation", write: making(other), by: by,
+		{name: "other annotations at creation: denied", write: making(other), by: by,
 			says: set + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
-		{name: "others, as they are", write: changing("status", other, other)},
-		{name: "others, added", write: changing("", unchanged, other), by: by,
+		{name: "other annotations unchanged: allowed", write: changing("status", other, other)},
+		{name: "other annotations added: denied", write: changing("", unchanged, other), by: by,
 			says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
-		{name: "others, added through the status", write: changing("status", unchanged, other), by: by,
+		{name: "other annotations added through the status: denied", write: changing("status", unchanged, other), by: by,
 			says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
-		{name: "others, removed", write: changing("status", other, unchanged), by: by,
+		{name: "other annotations removed: denied", write: changing("status", other, unchanged), by: by,
 			says: modify + "example.com/a, example.com/b [NR-ANNOTATION-1]"},
-		{name: "another value", write: changing("status", other, noted("example.com/a", "1", "example.com/b", "2")), by: by,
+		{name: "other annotation changed: denied",
+			write: changing("status", other, noted("example.com/a", "1", "example.com/b", "2")), by: by,
 			says: modify + "example.com/b [NR-ANNOTATION-1]"},
-		{name: "an empty value is a value", write: changing("status", unchanged, noted("example.com/a", "")), by: by,
+		{name: "other annotation with an empty value: denied",
+			write: changing("status", unchanged, noted("example.com/a", "")), by: by,
 			says: modify + "example.com/a [NR-ANNOTATION-1]"},
 		{
-			name: "so many of them", write: changing("status", unchanged, many), by: by,
+			name: "10,000 annotations: denied, message shortened", write: changing("status", unchanged, many), by: by,
 			says: modify + "key-0000, key-0001, key-0002, key-0003, key-0004, key-0005, key-0006, key-0007, key-0008, " +
 				"key-0009 and 9990 more [NR-ANNOTATION-1]",
 		},
@@ -129,12 +134,13 @@ func TestNodeAnnotations(t *testing.T) {
 		return func(c *Config) { c.Configuration = func() *configuration.Configuration { return policy } }
 	}
 	run(t, restrict(aCluster(), enforce(by), allowing("example.com/*")), []row{
-		{name: "allowed, added", write: changing("status", unchanged, other)},
-		{name: "a kubelet's are always", write: making(all)},
-		{name: "not allowed", write: changing("status", unchanged, ttl), by: by,
+		{name: "annotation on the list: allowed", write: changing("status", unchanged, other)},
+		{name: "kubelet's annotations with a list: allowed", write: making(all)},
+		{name: "annotation not on the list: denied", write: changing("status", unchanged, ttl), by: by,
 			says: modify + "node.alpha.kubernetes.io/ttl [NR-ANNOTATION-1]"},
 	})
-	run(t, restrict(aCluster()), []row{{name: "off", write: changing("status", unchanged, other)}})
+	run(t, restrict(aCluster()), []row{{name: "rule off, other annotations: allowed",
+		write: changing("status", unchanged, other)}})
 	v := restrict(aCluster(), enforce(by)).Review(t.Context(), changing("status", unchanged, other))
 	if v.Annotations["refused-annotation-keys"] != "example.com/a, example.com/b" {
 		t.Errorf("the audit event says %v", v.Annotations)
@@ -159,7 +165,7 @@ func TestNodeInAudit(t *testing.T) {
 	}
 }
 
-func TestNodeExtensionsOfNothing(t *testing.T) {
+func TestNodeExtensionsWithoutObjects(t *testing.T) {
 	r := restrict(aCluster())
 	for _, old := range []*corev1.Node{nil, aNode("me")} {
 		q := &request{Attributes: making(unchanged), node: "me"}

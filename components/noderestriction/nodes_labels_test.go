@@ -88,7 +88,7 @@ func TestNodeLabels(t *testing.T) {
 	run(t, restrict(aCluster()), rows)
 }
 
-func TestNodeLabelsAreToldInOrder(t *testing.T) {
+func TestNodeLabelsAreReportedInOrder(t *testing.T) {
 	before := func(n *corev1.Node) {
 		n.Labels = map[string]string{"k8s.io/c": "", "k8s.io/b": "1", "k8s.io/same": "", "free": ""}
 	}

@@ -36,18 +36,18 @@ func TestMachineTable(t *testing.T) {
 		{"it may be put right", change("web", "pii"), "", 0, ""},
 		{"it may not be changed", change("pii", "web"), "NR-MACHINE-2", 0, labels},
 		{"it may not be removed", change("pii", "-"), "NR-MACHINE-2", 0, labels},
-		{"who has no row is not held to one",
+		{"node without a row: allowed",
 			write("other", admission.Create, "nodes", "", aNode("other", label(pool, "web")), nil), "", 0, ""},
 	})
 	run(t, withPolicy(t, c, table+"allowedLabels: []\nallowedTaints: []"), []row{
 		{"taints and labels of the row need no other leave", register(tainted(pii), label(pool, "pii")), "", 0, ""},
-		{"nor does the label later", change("-", "pii"), "", 0, ""},
+		{"allowedLabels empty, label of the row set later: allowed", change("-", "pii"), "", 0, ""},
 		{"another taint does", register(tainted(pii, aTaint("dedicated", "pii", "NoExecute"))), "NR-TAINT-1", 0,
 			`nodes "me" is forbidden: node "me" is not allowed to set the following taints: dedicated [NR-TAINT-1]`},
 	})
 	there := aCluster()
 	run(t, withPolicy(t, there, table),
-		[]row{{"a node that is there is held to it as well", register(), "NR-MACHINE-1", 0, lacks}})
+		[]row{{"re-registration of an existing node without the taint: denied", register(), "NR-MACHINE-1", 0, lacks}})
 }
 
 // If the machine table has addresses for a node, the first node to register cannot use the address
@@ -86,6 +86,6 @@ func TestMachineAddresses(t *testing.T) {
 			says("192.0.2.2", "me")},
 		{"an empty list allows none", of("me2", reporting(0, "InternalIP", "192.0.2.1")), "NR-MACHINE-3", 0,
 			says("192.0.2.1", "m*")},
-		{"a row without addresses has no say", of("other", reporting(0, "InternalIP", "192.0.2.2")), "", 0, ""},
+		{"row without addresses: allowed", of("other", reporting(0, "InternalIP", "192.0.2.2")), "", 0, ""},
 	})
 }

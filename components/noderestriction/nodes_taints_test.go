@@ -22,7 +22,7 @@ func TestConfiguredTaints(t *testing.T) {
 		{"a listed key may be set", register(tainted(aTaint("foo", "v", "NoSchedule"), aTaint("foo", "v", "NoExecute"))), "",
 			0, ""},
 		{"a key with a listed beginning may be set", register(tainted(aTaint("insecure.x", "", "NoSchedule"))), "", 0, ""},
-		{"what appears by itself may be set", register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"),
+		{"taint that the API server adds: allowed", register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"),
 			aTaint(corev1.TaintNodeUnschedulable, "", "NoSchedule"),
 			aTaint("node.cloudprovider.kubernetes.io/uninitialized", "true", "NoSchedule"))), "", 0, ""},
 		{"another key is refused", register(tainted(aTaint("bar", "", "NoSchedule"))), "NR-TAINT-1", 0,
@@ -35,14 +35,14 @@ func TestConfiguredTaints(t *testing.T) {
 	})
 	run(t, withPolicy(t, newHere(), `allowedTaints: ["*"]`), []row{
 		{"with all, any key may be set", register(tainted(aTaint("bar", "", "NoSchedule"))), "", 0, ""},
-		{"with all, what is set centrally is refused",
+		{"allowedTaints *, reserved taint: denied",
 			register(tainted(aTaint("node-restriction.kubernetes.io/x", "", "NoSchedule"))), "NR-TAINT-1", 0,
 			fmt.Sprintf(refused, "node-restriction.kubernetes.io/x")},
 	})
 	run(t, withPolicy(t, newHere(), `allowedTaints: []`), []row{
-		{"with none, there is still what the API server adds",
+		{"allowedTaints empty, taint that the API server adds: allowed",
 			register(tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
-		{"with none, nothing else", register(tainted(aTaint("foo", "", "NoSchedule"))), "NR-TAINT-1", 0,
+		{"allowedTaints empty, other taint: denied", register(tainted(aTaint("foo", "", "NoSchedule"))), "NR-TAINT-1", 0,
 			fmt.Sprintf(refused, "foo")},
 	})
 }
@@ -57,13 +57,14 @@ func TestStickyTaints(t *testing.T) {
 	gone.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad, pii, aTaint("unmarked", "", "NoSchedule")}}
 	gone.histories["other"] = NodeHistory{Taints: []corev1.Taint{bad}}
 	run(t, withPolicy(t, gone, policy), []row{
-		{"with what is remembered it may come back", register(tainted(pii, bad)), "", 0, ""},
+		{"all recorded sticky taints: allowed", register(tainted(pii, bad)), "", 0, ""},
 		{"without one it may not", register(tainted(bad)), "NR-STICKY-1", 0, fmt.Sprintf(missing, "dedicated=pii:NoExecute")},
-		{"without any it may not", register(), "NR-STICKY-1", 0,
+		{"one recorded sticky taint missing: denied", register(), "NR-STICKY-1", 0,
 			fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
-		{"a dry run is no way to find out", write("me", admission.Create, "nodes", "", aNode("me"), nil, dry), "NR-STICKY-1",
+		{"dry run without the sticky taints: denied",
+			write("me", admission.Create, "nodes", "", aNode("me"), nil, dry), "NR-STICKY-1",
 			0, fmt.Sprintf(missing, "compromised=yes:NoSchedule, dedicated=pii:NoExecute")},
-		{"what is marked no more is not allowed for it", register(tainted(bad, pii, aTaint("unmarked", "", "NoSchedule"))),
+		{"recorded taint that is not sticky: denied", register(tainted(bad, pii, aTaint("unmarked", "", "NoSchedule"))),
 			"NR-TAINT-1", 0,
 			`nodes "me" is forbidden: node "me" is not allowed to set the following taints: unmarked [NR-TAINT-1]`},
 	})
@@ -74,10 +75,10 @@ func TestStickyTaints(t *testing.T) {
 		{"another effect is another taint", register(tainted(pii, aTaint("compromised", "yes", "PreferNoSchedule"))),
 			"NR-STICKY-1", 0, fmt.Sprintf(missing, "compromised=yes:NoSchedule")},
 	})
-	run(t, withPolicy(t, gone, "stickyTaints: []"), []row{{"with nothing marked any more it may", register(), "", 0, ""}})
+	run(t, withPolicy(t, gone, "stickyTaints: []"), []row{{"no sticky taints configured: allowed", register(), "", 0, ""}})
 	there := aCluster()
 	there.histories = gone.histories
-	run(t, withPolicy(t, there, policy), []row{{"a node that is there is not held to it", register(), "", 0, ""}})
+	run(t, withPolicy(t, there, policy), []row{{"node that already exists: allowed", register(), "", 0, ""}})
 }
 
 func TestStickyTaintsThatAreNotKnown(t *testing.T) {
@@ -91,8 +92,8 @@ func TestStickyTaintsThatAreNotKnown(t *testing.T) {
 		{"a status is put off", update, "NR-STICKY-2", 500, fmt.Sprintf(says, "NR-STICKY-2")},
 	})
 	run(t, withPolicy(t, failing, ""), []row{
-		{"with nothing marked, nobody is asked", register(), "", 0, ""},
-		{"with nothing marked, nobody is asked on update", update, "", 0, ""},
+		{"no sticky taints configured, create: no lookup", register(), "", 0, ""},
+		{"no sticky taints configured, update: no lookup", update, "", 0, ""},
 	})
 }
 
@@ -121,7 +122,7 @@ func TestANodeThatCannotBeLookedUp(t *testing.T) {
 	})
 }
 
-func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
+func TestRecreatedNodeWithoutItsStickyTaint(t *testing.T) {
 	bad := aTaint("compromised", "", "NoExecute")
 	c := aCluster()
 	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, Absent: []corev1.Taint{bad}}
@@ -137,10 +138,10 @@ func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
 	run(t, withPolicy(t, c, "stickyTaints: [other]"), []row{{"it does once the key is not marked", update(), "", 0, ""}})
 	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, UID: "me-uid"}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"),
-		[]row{{"a taint removed from the Node itself is no matter", update(), "", 0, ""}})
+		[]row{{"taint removed from the Node itself: allowed", update(), "", 0, ""}})
 	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, UID: "before"}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
-		{"of a Node that the memory has not seen yet, what it knows is of the one before", update(), "NR-STICKY-2", 0,
+		{"unrecorded Node, older record of the name: denied", update(), "NR-STICKY-2", 0,
 			`nodes "me" is forbidden: node "me" was registered again without taints that it had: compromised:NoExecute (an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
 		{"with its taint it is written", update(bad), "", 0, ""},
 	})
@@ -172,11 +173,11 @@ func TestManyStickyTaints(t *testing.T) {
 		{"seventeen may not", register(many(17)), "NR-STICKY-3", 0, fresh},
 		{"unmarked ones would hide others", register(many(8), plain(9)), "NR-STICKY-3", 0, fresh},
 		{"marked and unmarked, sixteen may be set", register(many(8), plain(8)), "", 0, ""},
-		{"what appears by itself is not counted",
+		{"taints that the API server adds are not counted",
 			register(many(16), tainted(aTaint(corev1.TaintNodeNotReady, "", "NoSchedule"))), "", 0, ""},
 	})
 	run(t, withPolicy(t, c, `allowedLabels: []`),
-		[]row{{"with nothing sticky there is no bound", register(plain(100)), "", 0, ""}})
+		[]row{{"no sticky taints configured: no limit", register(plain(100)), "", 0, ""}})
 	remembered := aNode("me", many(40)).Spec.Taints
 	c.histories["me"] = NodeHistory{Taints: remembered}
 	run(t, r, []row{
@@ -190,5 +191,5 @@ func TestManyStickyTaints(t *testing.T) {
 		{"unmarked ones may", register(many(12), plain(16)), "", 0, ""},
 	})
 	run(t, withPolicy(t, c, "stickyTaints: [other]"),
-		[]row{{"what is marked no more is not counted", register(many(16)), "", 0, ""}})
+		[]row{{"taints that are no longer sticky are not counted", register(many(16)), "", 0, ""}})
 }

@@ -36,37 +36,45 @@ func TestNodeNames(t *testing.T) {
 	generated := aNode("me-x7k2p", func(n *corev1.Node) { n.GenerateName = "me-" })
 	mine, others := aNode("me"), aNode("other")
 	rows := []row{
-		{name: "a node registers itself", write: createNode()},
-		{name: "and no other", write: write("me", admission.Create, "nodes", "", others, nil), by: "NR-NODE-1",
+		{name: "create own Node: allowed", write: createNode()},
+		{name: "create other Node: denied", write: write("me", admission.Create, "nodes", "", others, nil), by: "NR-NODE-1",
 			says: notOther},
-		{name: "nor under a made-up name", write: write("me", admission.Create, "nodes", "", generated, nil), by: "NR-NODE-1",
+		{name: "create Node with generateName: denied",
+			write: write("me", admission.Create, "nodes", "", generated, nil), by: "NR-NODE-1",
 			says: `nodes "me-x7k2p" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
-		{name: "nor another in its own name", write: write("me", admission.Create, "nodes", "", others, nil, named("me")),
-			by:   "NR-NODE-1",
-			says: aboutMe + `node "me" is not allowed to modify node "other" [NR-NODE-1]`},
-		{name: "nor nothing", write: write("me", admission.Create, "nodes", "", nil, nil, named("me")), by: "NR-NODE-1",
+		{name: "create other Node under the own request name: denied",
+			write: write("me", admission.Create, "nodes", "", others, nil, named("me")),
+			by:    "NR-NODE-1",
+			says:  aboutMe + `node "me" is not allowed to modify node "other" [NR-NODE-1]`},
+		{name: "create Node without an object: denied",
+			write: write("me", admission.Create, "nodes", "", nil, nil, named("me")), by: "NR-NODE-1",
 			says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
-		{name: "nor what is no Node", write: write("me", admission.Create, "nodes", "", &corev1.Pod{}, nil, named("me")),
-			by: "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
-		{name: "a node deletes itself where the authorizer lets it",
+		{name: "create Node with an object of another type: denied",
+			write: write("me", admission.Create, "nodes", "", &corev1.Pod{}, nil, named("me")),
+			by:    "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
+		{name: "delete own Node: allowed",
 			write: write("me", admission.Delete, "nodes", "", nil, mine)},
-		{name: "and no other", write: write("me", admission.Delete, "nodes", "", nil, others), by: "NR-NODE-1",
+		{name: "delete other Node: denied", write: write("me", admission.Delete, "nodes", "", nil, others), by: "NR-NODE-1",
 			says: notOther},
-		{name: "nor another in its own name", write: write("me", admission.Delete, "nodes", "", nil, others, named("me")),
-			by:   "NR-NODE-1",
-			says: aboutMe + `node "me" is not allowed to modify node "other" [NR-NODE-1]`},
-		{name: "nor itself as one of many, which has no name",
+		{name: "delete other Node under the own request name: denied",
+			write: write("me", admission.Delete, "nodes", "", nil, others, named("me")),
+			by:    "NR-NODE-1",
+			says:  aboutMe + `node "me" is not allowed to modify node "other" [NR-NODE-1]`},
+		{name: "delete a collection of Nodes: denied",
 			write: write("me", admission.Delete, "nodes", "", nil, mine, named("")), by: "NR-NODE-1",
 			says: `nodes "Unknown" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
-		{name: "no update from nothing", write: write("me", admission.Update, "nodes", "", mine, nil), by: "NR-NODE-1",
+		{name: "update Node without an old object: denied",
+			write: write("me", admission.Update, "nodes", "", mine, nil), by: "NR-NODE-1",
 			says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
-		{name: "no update to nothing", write: write("me", admission.Update, "nodes", "", nil, mine), by: "NR-NODE-1",
+		{name: "update Node without a new object: denied",
+			write: write("me", admission.Update, "nodes", "", nil, mine), by: "NR-NODE-1",
 			says: aboutMe + "unexpected type <nil> [NR-NODE-1]"},
-		{name: "no update from what is no Node", write: write("me", admission.Update, "nodes", "", mine, &corev1.Pod{}),
-			by: "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
-		{name: "its proxy is the authorizer's",
+		{name: "update Node with an old object of another type: denied",
+			write: write("me", admission.Update, "nodes", "", mine, &corev1.Pod{}),
+			by:    "NR-NODE-1", says: aboutMe + "unexpected type *v1.Pod [NR-NODE-1]"},
+		{name: "connect to own Node's proxy: no rule",
 			write: write("me", admission.Connect, "nodes", "proxy", &corev1.NodeProxyOptions{}, nil, named("me"))},
-		{name: "no other's proxy",
+		{name: "connect to other Node's proxy: denied",
 			write: write("me", admission.Connect, "nodes", "proxy", &corev1.NodeProxyOptions{}, nil, named("other")),
 			by:    "NR-NODE-1", says: notOther},
 	}
@@ -91,13 +99,16 @@ func TestNodeConfigSource(t *testing.T) {
 	}
 	update := aboutMe + `node "me" is not allowed to update configSource to a new non-nil configSource [NR-NODE-2]`
 	run(t, restrict(aCluster()), []row{
-		{name: "not on create", write: createNode(source("a")), by: "NR-NODE-2",
+		{name: "configSource on create: denied", write: createNode(source("a")), by: "NR-NODE-2",
 			says: aboutMe + `node "me" is not allowed to create pods with a non-nil configSource [NR-NODE-2]`},
-		{name: "not new on update", write: updateNode("", unedited, source("a")), by: "NR-NODE-2", says: update},
-		{name: "not another on update", write: updateNode("", source("a"), source("b")), by: "NR-NODE-2", says: update},
-		{name: "not by way of the status", write: updateNode("status", unedited, source("a")), by: "NR-NODE-2", says: update},
-		{name: "the one that was may stay", write: updateNode("", source("a"), source("a"))},
-		{name: "and may go", write: updateNode("", source("a"), unedited)},
+		{name: "first configSource on update: denied",
+			write: updateNode("", unedited, source("a")), by: "NR-NODE-2", says: update},
+		{name: "other configSource on update: denied",
+			write: updateNode("", source("a"), source("b")), by: "NR-NODE-2", says: update},
+		{name: "configSource through the status: denied",
+			write: updateNode("status", unedited, source("a")), by: "NR-NODE-2", says: update},
+		{name: "same configSource: allowed", write: updateNode("", source("a"), source("a"))},
+		{name: "configSource removed: allowed", write: updateNode("", source("a"), unedited)},
 	})
 }
 
@@ -117,27 +128,32 @@ func TestNodeTaints(t *testing.T) {
 	empty := func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{} }
 	says := aboutMe + `node "me" is not allowed to modify taints [NR-NODE-4]`
 	run(t, restrict(aCluster()), []row{
-		{name: "a node registers with a taint", write: createNode(taint())},
-		{name: "also with the API server's", write: createNode(func(n *corev1.Node) {
+		{name: "create Node with a taint: allowed", write: createNode(taint())},
+		{name: "create Node with a taint and the API server's taint: allowed", write: createNode(func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
 		})},
-		{name: "leaves it as it is", write: updateNode("", taint(), taint())},
-		{name: "no list is an empty one", write: updateNode("", empty, unedited)},
-		{name: "and does not remove it", write: updateNode("", taint(), unedited), by: "NR-NODE-4", says: says},
-		{name: "nor by way of the status", write: updateNode("status", taint(), unedited), by: "NR-NODE-4", says: says},
-		{name: "nor adds one", write: updateNode("", unedited, taint()), by: "NR-NODE-4", says: says},
-		{name: "nor adds a second", write: updateNode("", taint(), two), by: "NR-NODE-4", says: says},
-		{name: "nor changes the key", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Key = "x" })),
+		{name: "same taint: allowed", write: updateNode("", taint(), taint())},
+		{name: "no taint list replaces an empty list: allowed", write: updateNode("", empty, unedited)},
+		{name: "remove a taint: denied", write: updateNode("", taint(), unedited), by: "NR-NODE-4", says: says},
+		{name: "remove a taint through the status: denied",
+			write: updateNode("status", taint(), unedited), by: "NR-NODE-4", says: says},
+		{name: "add a taint: denied", write: updateNode("", unedited, taint()), by: "NR-NODE-4", says: says},
+		{name: "add a second taint: denied", write: updateNode("", taint(), two), by: "NR-NODE-4", says: says},
+		{name: "change the taint's key: denied", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Key = "x" })),
 			by: "NR-NODE-4", says: says},
-		{name: "nor the value", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Value = "x" })),
-			by: "NR-NODE-4", says: says},
-		{name: "nor the effect", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Effect = "x" })),
-			by: "NR-NODE-4", says: says},
-		{name: "nor the time", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = &later })),
-			by: "NR-NODE-4", says: says},
-		{name: "nor takes the time away", write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = nil })),
-			by: "NR-NODE-4", says: says},
-		{name: "the same moment elsewhere on earth is no change", write: updateNode("", taint(), taint(func(t *corev1.Taint) {
+		{name: "change the taint's value: denied",
+			write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Value = "x" })),
+			by:    "NR-NODE-4", says: says},
+		{name: "change the taint's effect: denied",
+			write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.Effect = "x" })),
+			by:    "NR-NODE-4", says: says},
+		{name: "change the taint's time: denied",
+			write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = &later })),
+			by:    "NR-NODE-4", says: says},
+		{name: "remove the taint's time: denied",
+			write: updateNode("", taint(), taint(func(t *corev1.Taint) { t.TimeAdded = nil })),
+			by:    "NR-NODE-4", says: says},
+		{name: "same time in another time zone: allowed", write: updateNode("", taint(), taint(func(t *corev1.Taint) {
 			t.TimeAdded = ptr.To(metav1.NewTime(now.In(time.FixedZone("", 3600))))
 		}))},
 	})
@@ -156,10 +172,11 @@ func TestNodeOwners(t *testing.T) {
 	}
 	says := aboutMe + `node "me" is not allowed to modify ownerReferences [NR-NODE-5]`
 	rows := []row{
-		{name: "an owner stays", write: updateNode("", owner(), owner())},
-		{name: "a new owner is refused", write: updateNode("", unedited, owner()), by: "NR-NODE-5", says: says},
-		{name: "also by way of the status", write: updateNode("status", unedited, owner()), by: "NR-NODE-5", says: says},
-		{name: "an owner does not go", write: updateNode("", owner(), unedited), by: "NR-NODE-5", says: says},
+		{name: "same owner: allowed", write: updateNode("", owner(), owner())},
+		{name: "new owner: denied", write: updateNode("", unedited, owner()), by: "NR-NODE-5", says: says},
+		{name: "new owner through the status: denied",
+			write: updateNode("status", unedited, owner()), by: "NR-NODE-5", says: says},
+		{name: "remove an owner: denied", write: updateNode("", owner(), unedited), by: "NR-NODE-5", says: says},
 	}
 	for field, edit := range map[string]func(*metav1.OwnerReference){
 		"version": func(o *metav1.OwnerReference) { o.APIVersion = "v2" },
@@ -178,14 +195,16 @@ func TestNodeOwners(t *testing.T) {
 func TestNodeDelete(t *testing.T) {
 	itself := write("me", admission.Delete, "nodes", "", nil, aNode("me"))
 	run(t, restrict(aCluster(), enforce("NR-NODE-6")), []row{
-		{name: "a node does not delete itself", write: itself, by: "NR-NODE-6",
+		{name: "delete own Node: denied", write: itself, by: "NR-NODE-6",
 			says: aboutMe + `node "me" is not allowed to delete itself [NR-NODE-6]`},
-		{name: "nor as a dry run", write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), dry), by: "NR-NODE-6",
+		{name: "delete own Node as a dry run: denied",
+			write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), dry), by: "NR-NODE-6",
 			says: aboutMe + `node "me" is not allowed to delete itself [NR-NODE-6]`},
-		{name: "nor as one of many", write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), named("")),
-			by:   "NR-NODE-1",
-			says: `nodes "Unknown" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
-		{name: "an update passes", write: updateNode("", unedited, unedited)},
+		{name: "delete own Node in a collection: denied",
+			write: write("me", admission.Delete, "nodes", "", nil, aNode("me"), named("")),
+			by:    "NR-NODE-1",
+			says:  `nodes "Unknown" is forbidden: node "me" is not allowed to modify node "" [NR-NODE-1]`},
+		{name: "update own Node: allowed", write: updateNode("", unedited, unedited)},
 	})
 	if got := restrict(aCluster(), inMode(rules.Audit, "NR-NODE-6")).Review(t.Context(), itself); !got.Allowed() ||
 		len(got.Audited()) != 1 || got.Audited()[0] != "NR-NODE-6" {
@@ -200,23 +219,26 @@ func TestNodeLifetime(t *testing.T) {
 	finalizers := func(names ...string) nodeEdit { return func(n *corev1.Node) { n.Finalizers = names } }
 	modify := aboutMe + `node "me" is not allowed to modify finalizers [NR-NODE-7]`
 	run(t, restrict(aCluster()), []row{
-		{name: "upstream leaves owners free on create", write: createNode(owned)},
-		{name: "and finalizers on create", write: createNode(finalizers("example.com/a"))},
-		{name: "and finalizers on update", write: updateNode("", unedited, finalizers("example.com/a"))},
+		{name: "rule off, owner on create: allowed", write: createNode(owned)},
+		{name: "rule off, finalizer on create: allowed", write: createNode(finalizers("example.com/a"))},
+		{name: "rule off, finalizer on update: allowed", write: updateNode("", unedited, finalizers("example.com/a"))},
 	})
 	run(t, restrict(aCluster(), enforce("NR-NODE-7")), []row{
-		{name: "a node registers without either", write: createNode()},
-		{name: "not with an owner", write: createNode(owned), by: "NR-NODE-7",
+		{name: "create Node without owner and finalizer: allowed", write: createNode()},
+		{name: "create Node with an owner: denied", write: createNode(owned), by: "NR-NODE-7",
 			says: aboutMe + `node "me" is not allowed to set ownerReferences [NR-NODE-7]`},
-		{name: "not with a finalizer", write: createNode(finalizers("example.com/a")), by: "NR-NODE-7",
+		{name: "create Node with a finalizer: denied", write: createNode(finalizers("example.com/a")), by: "NR-NODE-7",
 			says: aboutMe + `node "me" is not allowed to set finalizers [NR-NODE-7]`},
-		{name: "a finalizer stays", write: updateNode("", finalizers("example.com/a"), finalizers("example.com/a"))},
-		{name: "none comes", write: updateNode("", unedited, finalizers("example.com/a")), by: "NR-NODE-7", says: modify},
-		{name: "none goes", write: updateNode("", finalizers("example.com/a"), unedited), by: "NR-NODE-7", says: modify},
-		{name: "none changes", write: updateNode("", finalizers("example.com/a"), finalizers("example.com/b")),
+		{name: "same finalizer: allowed", write: updateNode("", finalizers("example.com/a"), finalizers("example.com/a"))},
+		{name: "add a finalizer: denied",
+			write: updateNode("", unedited, finalizers("example.com/a")), by: "NR-NODE-7", says: modify},
+		{name: "remove a finalizer: denied",
+			write: updateNode("", finalizers("example.com/a"), unedited), by: "NR-NODE-7", says: modify},
+		{name: "change a finalizer: denied", write: updateNode("", finalizers("example.com/a"), finalizers("example.com/b")),
 			by: "NR-NODE-7", says: modify},
-		{name: "nor by way of the status", write: updateNode("status", unedited, finalizers("example.com/a")),
-			by: "NR-NODE-7", says: modify},
-		{name: "owners that somebody else set stay", write: updateNode("", owned, owned)},
+		{name: "add a finalizer through the status: denied",
+			write: updateNode("status", unedited, finalizers("example.com/a")),
+			by:    "NR-NODE-7", says: modify},
+		{name: "same owner that another user set: allowed", write: updateNode("", owned, owned)},
 	})
 }

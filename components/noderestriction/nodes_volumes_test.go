@@ -109,7 +109,7 @@ func TestVolumesInUse(t *testing.T) {
 		{name: "volume of another node's pod: denied", write: changing("status", unchanged, theirs), by: by, says: says},
 		{name: "create with the volume of an own pod: allowed", write: making(mine)},
 		{name: "create with the volume of another node's pod: denied", write: making(theirs), by: by, says: says},
-		{name: "create with a volume that it says is attached: denied",
+		{name: "create with a volume that is reported as attached: denied",
 			write: making(both(attached(csiName("theirs")), theirs)), by: by, says: says},
 		{name: "attached volume: allowed",
 			write: changing("status", attached(csiName("theirs")), both(attached(csiName("theirs")), theirs))},
@@ -163,7 +163,7 @@ func TestEphemeralVolumesInUse(t *testing.T) {
 	uses(c, "default/mine", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}})
 	added := changing("status", unchanged, inUse(csiName("e")))
 	run(t, restrict(c, enforce(by)), []row{
-		{name: "claim of somebody else: denied", write: added, by: by,
+		{name: "other node's claim: denied", write: added, by: by,
 			says: notInUse + `"kubernetes.io/csi/d^e" [NR-VOLUME-2]`},
 	})
 	c.claims["default/mine-v0"].OwnerReferences = []metav1.OwnerReference{{UID: "mine-uid", Controller: ptr.To(true)}}
@@ -213,7 +213,7 @@ func TestVolumesOfOtherKindsInUse(t *testing.T) {
 			write: changing("status", unchanged, inUse("example.com/x/v1", "example.com/y/pv-mine"))}})
 }
 
-func TestVolumesInUseAreDecidedOnlyByWhatIsKnown(t *testing.T) {
+func TestVolumesInUseAreDeniedIfTheLookupFails(t *testing.T) {
 	const by = "NR-VOLUME-2"
 	failing := withVolumes()
 	failing.err = errors.New("timeout")

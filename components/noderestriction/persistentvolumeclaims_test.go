@@ -64,27 +64,30 @@ func asBefore(*corev1.PersistentVolumeClaim) {}
 func TestPersistentVolumeClaims(t *testing.T) {
 	only := aboutClaim + "may only update PVC status [NR-PVC-1]"
 	run(t, restrict(aCluster()), []row{
-		{name: "a node updates the status of a claim", write: updateClaim(asBefore, asBefore)},
-		{name: "and not the claim", write: write("me", admission.Update, "persistentvolumeclaims", "", aClaim(), aClaim()),
+		{name: "update a claim's status: allowed", write: updateClaim(asBefore, asBefore)},
+		{name: "update a claim: denied",
+			write: write("me", admission.Update, "persistentvolumeclaims", "", aClaim(), aClaim()),
+			by:    "NR-PVC-1", says: only},
+		{name: "create a claim: denied", write: write("me", admission.Create, "persistentvolumeclaims", "", aClaim(), nil),
 			by: "NR-PVC-1", says: only},
-		{name: "nor creates one", write: write("me", admission.Create, "persistentvolumeclaims", "", aClaim(), nil),
+		{name: "delete a claim: denied", write: write("me", admission.Delete, "persistentvolumeclaims", "", nil, aClaim()),
 			by: "NR-PVC-1", says: only},
-		{name: "nor deletes one", write: write("me", admission.Delete, "persistentvolumeclaims", "", nil, aClaim()),
-			by: "NR-PVC-1", says: only},
-		{name: "nor writes another subresource",
+		{name: "write another subresource of a claim: denied",
 			write: write("me", admission.Update, "persistentvolumeclaims", "scale", aClaim(), aClaim()), by: "NR-PVC-1",
 			says: only},
-		{name: "nor creates the status",
+		{name: "create a claim's status: denied",
 			write: write("me", admission.Create, "persistentvolumeclaims", "status", aClaim(), nil), by: "NR-PVC-1",
 			says: aboutClaim + `unexpected operation "CREATE" [NR-PVC-1]`},
-		{name: "nor deletes the status",
+		{name: "delete a claim's status: denied",
 			write: write("me", admission.Delete, "persistentvolumeclaims", "status", nil, aClaim()), by: "NR-PVC-1",
 			says: aboutClaim + `unexpected operation "DELETE" [NR-PVC-1]`},
-		{name: "nor from nothing", write: write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(), nil),
-			by: "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
-		{name: "nor to nothing", write: write("me", admission.Update, "persistentvolumeclaims", "status", nil, aClaim()),
-			by: "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
-		{name: "nor to what is no claim",
+		{name: "update a claim's status without an old object: denied",
+			write: write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(), nil),
+			by:    "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
+		{name: "update a claim's status without a new object: denied",
+			write: write("me", admission.Update, "persistentvolumeclaims", "status", nil, aClaim()),
+			by:    "NR-PVC-2", says: aboutClaim + "unexpected type <nil> [NR-PVC-2]"},
+		{name: "update a claim's status with an object of another type: denied",
 			write: write("me", admission.Update, "persistentvolumeclaims", "status", aNode("data"), aClaim()), by: "NR-PVC-2",
 			says: aboutClaim + "unexpected type *v1.Node [NR-PVC-2]"},
 	})
@@ -194,7 +197,7 @@ func TestPersistentVolumeClaimStatus(t *testing.T) {
 			row{name: "may keep " + field,
 				write: write("me", admission.Update, "persistentvolumeclaims", "status", aClaim(edit), aClaim(edit))})
 	}
-	on = append(on, row{name: "all of them are told", by: "NR-PVC-2",
+	on = append(on, row{name: "all changed fields are reported", by: "NR-PVC-2",
 		says: says("metadata.labels, spec.volumeName, status.phase"),
 		write: updateClaim(asBefore, func(c *corev1.PersistentVolumeClaim) {
 			mayNotChange["status.phase"](c)
@@ -202,7 +205,7 @@ func TestPersistentVolumeClaimStatus(t *testing.T) {
 			mayNotChange["spec.volumeName"](c)
 			mayChange["capacity"](c)
 		})})
-	off = append(off, row{name: "may change capacity", write: updateClaim(asBefore, mayChange["capacity"])})
+	off = append(off, row{name: "change capacity: allowed", write: updateClaim(asBefore, mayChange["capacity"])})
 	run(t, restrict(aCluster()), on)
 	run(t, restrict(aCluster(), func(c *Config) { c.Features.RecoverVolumeExpansionFailure = false }), off)
 }

@@ -66,38 +66,39 @@ func TestPodCertificates(t *testing.T) {
 		return func(s *spec) { s.PodName, s.PodUID = name, c.pods["default/"+name].UID }
 	}
 	run(t, restrict(c), []row{
-		{name: "a certificate for its pod is admitted", write: createsCertificate()},
-		{name: "one in another's name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "other" }),
+		{name: "create for own pod: allowed", write: createsCertificate()},
+		{name: "create with another node's name: denied", write: createsCertificate(func(s *spec) { s.NodeName = "other" }),
 			by: "NR-PCR-2", says: deniedCertificate +
 				`PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
-		{name: "one in no name is refused", write: createsCertificate(func(s *spec) { s.NodeName = "" }), by: "NR-PCR-2",
+		{name: "create without a node name: denied",
+			write: createsCertificate(func(s *spec) { s.NodeName = "" }), by: "NR-PCR-2",
 			says: deniedCertificate +
 				`PodCertificateRequest.Spec.NodeName="", which is not the requesting node "me" [NR-PCR-2]`},
-		{name: "one with the UID of a Node that is gone may be tried again",
+		{name: "UID of a deleted Node: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.NodeUID = "old" }), by: "NR-PCR-2", code: 500,
 			says: `PodCertificateRequest for pod "default/mine" names node UID "old", inconsistent with the running node ("me-uid") [NR-PCR-2]`},
-		{name: "one for a pod that is gone may be tried again",
+		{name: "deleted pod: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.PodName = "gone" }), by: "NR-PCR-3", code: 500,
 			says: `while retrieving pod "default/gone" named in the PodCertificateRequest: pods "gone" not found [NR-PCR-3]`},
-		{name: "one for a pod that was made again may be tried again",
+		{name: "recreated pod: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.PodUID = "old" }), by: "NR-PCR-3", code: 500,
 			says: `PodCertificateRequest for pod "default/mine" contains pod UID ("old") which differs from running pod "mine-uid" [NR-PCR-3]`},
-		{name: "one for another node's pod is refused", write: createsCertificate(of("theirs")), by: "NR-PCR-3",
+		{name: "other node's pod: denied", write: createsCertificate(of("theirs")), by: "NR-PCR-3",
 			says: deniedCertificate +
 				`pod "default/theirs" is not running on node "me" named in the PodCertificateRequest [NR-PCR-3]`},
-		{name: "one for a mirror pod is refused", write: createsCertificate(of("mirror")), by: "NR-PCR-3",
+		{name: "mirror pod: denied", write: createsCertificate(of("mirror")), by: "NR-PCR-3",
 			says: deniedCertificate + `pod "default/mirror" is a mirror pod [NR-PCR-3]`},
-		{name: "one for another account is refused",
+		{name: "other account: denied",
 			write: createsCertificate(func(s *spec) { s.ServiceAccountName = "admin" }), by: "NR-PCR-4",
 			says: deniedCertificate +
 				`PodCertificateRequest for pod "default/mine" contains serviceAccountName ("admin") that differs from running pod ("default") [NR-PCR-4]`},
-		{name: "one for an account that is gone may be tried again",
+		{name: "deleted account: denied, may be retried",
 			write: createsCertificate(of("gone-account"), func(s *spec) { s.ServiceAccountName = "gone" }), by: "NR-PCR-4",
 			code: 500, says: `while retrieving service account "default/gone" named in the PodCertificateRequest: serviceaccounts "gone" not found [NR-PCR-4]`},
-		{name: "one for an account that was made again may be tried again",
+		{name: "recreated account: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.ServiceAccountUID = "old" }), by: "NR-PCR-4", code: 500,
 			says: `PodCertificateRequest for pod "default/mine" names service account UID "old", which differs from the running service account ("default-uid") [NR-PCR-4]`},
-		{name: "one of another signer is refused",
+		{name: "other signer: denied",
 			write: createsCertificate(func(s *spec) { s.SignerName = "example.com/admins" }), by: "NR-PCR-5",
 			says: deniedCertificate +
 				`pod "default/mine" does not mount a podCertificate projected volume for signer "example.com/admins" [NR-PCR-5]`},
@@ -109,23 +110,25 @@ func TestPodCertificatesAreOnlyCreated(t *testing.T) {
 	one := aCertificate()
 	off := func(c *Config) { c.Features.PodCertificateRequest = false }
 	run(t, restrict(c, off), []row{
-		{name: "without the gate none is", write: createsCertificate(), by: "NR-PCR-1",
+		{name: "feature gate off: denied", write: createsCertificate(), by: "NR-PCR-1",
 			says: deniedCertificate + "PodCertificateRequest feature gate is disabled [NR-PCR-1]"},
 	})
 	run(t, restrict(c), []row{
-		{name: "with it one is", write: createsCertificate()},
-		{name: "an update is refused", write: write("me", admission.Update, "podcertificaterequests", "", one, one),
+		{name: "feature gate on: allowed", write: createsCertificate()},
+		{name: "update: denied", write: write("me", admission.Update, "podcertificaterequests", "", one, one),
 			by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
-		{name: "a deletion is refused", write: write("me", admission.Delete, "podcertificaterequests", "", nil, one),
+		{name: "delete: denied", write: write("me", admission.Delete, "podcertificaterequests", "", nil, one),
 			by: "NR-PCR-1", says: deniedCertificate + "unexpected operation DELETE [NR-PCR-1]"},
-		{name: "a status is refused", write: write("me", admission.Update, "podcertificaterequests", "status", one, one),
-			by: "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
-		{name: "a made status is refused", write: write("me", admission.Create, "podcertificaterequests", "status", one, nil),
-			by: "NR-PCR-1", says: deniedCertificate + "unexpected subresource status [NR-PCR-1]"},
-		{name: "no object is refused",
+		{name: "update the status: denied",
+			write: write("me", admission.Update, "podcertificaterequests", "status", one, one),
+			by:    "NR-PCR-1", says: deniedCertificate + "unexpected operation UPDATE [NR-PCR-1]"},
+		{name: "create the status: denied",
+			write: write("me", admission.Create, "podcertificaterequests", "status", one, nil),
+			by:    "NR-PCR-1", says: deniedCertificate + "unexpected subresource status [NR-PCR-1]"},
+		{name: "no object: denied",
 			write: write("me", admission.Create, "podcertificaterequests", "", nil, nil, named("r")), by: "NR-PCR-1",
 			says: deniedCertificate + "unexpected type <nil> [NR-PCR-1]"},
-		{name: "another object is refused",
+		{name: "object of another type: denied",
 			write: write("me", admission.Create, "podcertificaterequests", "", aPod("default", "mine", "me"), nil, named("r")),
 			by:    "NR-PCR-1", says: deniedCertificate + "unexpected type *v1.Pod [NR-PCR-1]"},
 	})
@@ -144,9 +147,9 @@ func TestPodCertificatesOfTheBeta(t *testing.T) {
 		}
 	}
 	run(t, restrict(mineWith(projectedCertificate(podSigner))), []row{
-		{name: "a certificate for its pod is admitted",
+		{name: "beta version, create for own pod: allowed",
 			write: write("me", admission.Create, "podcertificaterequests", "", beta("me"), nil)},
-		{name: "one in another's name is refused",
+		{name: "beta version, another node's name: denied",
 			write: write("me", admission.Create, "podcertificaterequests", "", beta("other"), nil), by: "NR-PCR-2",
 			says: deniedCertificate +
 				`PodCertificateRequest.Spec.NodeName="other", which is not the requesting node "me" [NR-PCR-2]`},
@@ -157,12 +160,12 @@ func TestPodCertificatesWhenTheClusterDoesNotAnswer(t *testing.T) {
 	c := mineWith(projectedCertificate(podSigner))
 	delete(c.nodes, "me")
 	run(t, restrict(c), []row{
-		{name: "a Node that is not there yet may be tried again", write: createsCertificate(), by: "NR-PCR-2", code: 500,
+		{name: "Node not found: denied, may be retried", write: createsCertificate(), by: "NR-PCR-2", code: 500,
 			says: `while retrieving node "me" named in the PodCertificateRequest: nodes "me" not found [NR-PCR-2]`},
 	})
 	c.err = errors.New("timeout")
 	run(t, restrict(c), []row{
-		{name: "no certificate is admitted", write: createsCertificate(), by: "NR-PCR-2",
+		{name: "failed lookup: denied", write: createsCertificate(), by: "NR-PCR-2",
 			says: deniedCertificate + `while retrieving node "me" named in the PodCertificateRequest: timeout [NR-PCR-2]`},
 	})
 }
@@ -175,8 +178,8 @@ func TestGrantedSigners(t *testing.T) {
 	const none = `pod "default/mine" does not mount a podCertificate projected volume for signer `
 	z := &fakeAuthorizer{granted: []Right{right}}
 	run(t, restrict(mineWith(), grants(z)), []row{
-		{name: "a signer that is granted is admitted", write: createsCertificate()},
-		{name: "another is refused",
+		{name: "granted signer: allowed", write: createsCertificate()},
+		{name: "signer that is not granted: denied",
 			write: createsCertificate(func(s *certificatesv1.PodCertificateRequestSpec) { s.SignerName = "example.com/admins" }),
 			by:    "NR-PCR-5", says: deniedCertificate + none + `"example.com/admins" [NR-PCR-5]`},
 	})
@@ -184,12 +187,12 @@ func TestGrantedSigners(t *testing.T) {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 	run(t, restrict(mineWith(), grants(&fakeAuthorizer{err: errors.New("timeout")})), []row{
-		{name: "what is not known is refused", write: createsCertificate(), by: "NR-PCR-5",
+		{name: "failed lookup of the grant: denied", write: createsCertificate(), by: "NR-PCR-5",
 			says: deniedCertificate +
 				`error authorizing system:node:me to request podcertificaterequests for signer "example.com/pods": timeout [NR-PCR-5]`},
 	})
 	run(t, restrict(mineWith()), []row{
-		{name: "nobody to ask grants nothing", write: createsCertificate(), by: "NR-PCR-5",
+		{name: "no client to look up the grant: denied", write: createsCertificate(), by: "NR-PCR-5",
 			says: deniedCertificate + none + `"example.com/pods" [NR-PCR-5]`},
 	})
 }
@@ -201,13 +204,13 @@ func TestPodCertificateCap(t *testing.T) {
 	has := func(count int) { c.counts[counted{PodCertificateRequests, "me"}] = count }
 
 	has(2)
-	run(t, restrict(c, three, enforced), []row{{name: "the third of three is admitted", write: createsCertificate()}})
+	run(t, restrict(c, three, enforced), []row{{name: "third of three requests: allowed", write: createsCertificate()}})
 	has(3)
 	run(t, restrict(c, three, enforced),
-		[]row{{name: "the fourth is refused", write: createsCertificate(), by: "NR-PCR-6",
+		[]row{{name: "fourth of three requests: denied", write: createsCertificate(), by: "NR-PCR-6",
 			says: deniedCertificate + `node "me" has as many PodCertificateRequests as one node may have: 3 [NR-PCR-6]`}})
-	run(t, restrict(c, three), []row{{name: "off, it is admitted", write: createsCertificate()}})
-	run(t, restrict(c, enforced), []row{{name: "without a configuration too", write: createsCertificate()}})
+	run(t, restrict(c, three), []row{{name: "rule off, fourth request: allowed", write: createsCertificate()}})
+	run(t, restrict(c, enforced), []row{{name: "no configuration, fourth request: allowed", write: createsCertificate()}})
 	auditedOnly(t, restrict(c, three, inMode(rules.Audit, "NR-PCR-6")), createsCertificate(), "NR-PCR-6")
 }
 
@@ -226,7 +229,7 @@ func TestPodCertificateAsProjected(t *testing.T) {
 	long := createsCertificate(wishes(ptr.To(int32(7862400)), reader))
 	r := restrict(mineWith(short), enforce(by))
 	run(t, r, []row{
-		{name: "request as the volume says: admitted", write: createsCertificate(wishes(ptr.To(int32(3600)), reader))},
+		{name: "request with the volume's values: admitted", write: createsCertificate(wishes(ptr.To(int32(3600)), reader))},
 		{name: "request for longer: denied", write: long, by: by, says: says},
 		{name: "request without a time, which is a day: denied", write: createsCertificate(wishes(nil, reader)), by: by,
 			says: says},
@@ -243,7 +246,7 @@ func TestPodCertificateAsProjected(t *testing.T) {
 			by: by, says: says},
 	})
 	run(t, restrict(mineWith(short, projectedCertificate(podSigner)), enforce(by)), []row{
-		{name: "request as the second volume says: admitted", write: createsCertificate()},
+		{name: "request with the second volume's values: admitted", write: createsCertificate()},
 	})
 	run(t, restrict(mineWith(short)), []row{{name: "rule off, request for longer: admitted", write: long}})
 	auditedOnly(t, restrict(mineWith(short), inMode(rules.Audit, by)), long, by)

@@ -141,7 +141,7 @@ var (
 		Extension: true,
 		Optional:  true,
 	}
-	podIPNobodys = rules.Rule{
+	podIPUnowned = rules.Rule{
 		ID: "NR-PODIP-2",
 		Description: "A node reports for a pod no new IP that is a loopback, unspecified, multicast or link-local one, or " +
 			"another Node's and not inside its own podCIDRs.",
@@ -159,7 +159,7 @@ var (
 )
 
 var podStatusExtensionRules = []rules.Rule{podStatusAnnotations, podStatusFinalizers, podStatusPhase, podIPInside,
-	podIPNobodys, podHostIP}
+	podIPUnowned, podHostIP}
 
 // reviewPodStatusExtensions checks the optional rules for a pod status that upstream's rules admit.
 // It reads from the cluster only for a new IP.

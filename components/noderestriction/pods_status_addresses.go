@@ -23,8 +23,8 @@ const maxPodIPs = 4
 func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, pod *corev1.Pod) *rules.Decision {
 	if !slices.Equal(old.Status.PodIPs, pod.Status.PodIPs) || old.Status.PodIP != pod.Status.PodIP {
 		introduced := r.introducedIPs(&old.Status, &pod.Status)
-		if refused := r.optional(q, podIPNobodys,
-			func() *rules.Decision { return r.checkPodIPsNobodys(ctx, q, introduced) }); refused != nil {
+		if refused := r.optional(q, podIPUnowned,
+			func() *rules.Decision { return r.checkPodIPsUnowned(ctx, q, introduced) }); refused != nil {
 			return refused
 		}
 		if refused := r.optional(q, podIPInside,
@@ -40,7 +40,7 @@ func (r *Restriction) reviewPodAddresses(ctx context.Context, q *request, old, p
 
 // introducedIPs returns the new IPs. It returns nil if all rules that use them are off.
 func (r *Restriction) introducedIPs(old, status *corev1.PodStatus) []string {
-	if r.off(podIPNobodys) && r.off(podIPInside) {
+	if r.off(podIPUnowned) && r.off(podIPInside) {
 		return nil
 	}
 	return newPodIPs(old, status)
@@ -59,21 +59,21 @@ func newPodIPs(old, status *corev1.PodStatus) (introduced []string) {
 	return introduced
 }
 
-func (r *Restriction) checkPodIPsNobodys(ctx context.Context, q *request, introduced []string) *rules.Decision {
+func (r *Restriction) checkPodIPsUnowned(ctx context.Context, q *request, introduced []string) *rules.Decision {
 	if len(introduced) > maxPodIPs {
-		return q.forbid(podIPNobodys, fmt.Sprintf("node %q reports more than %d IPs for a pod", q.node, maxPodIPs))
+		return q.forbid(podIPUnowned, fmt.Sprintf("node %q reports more than %d IPs for a pod", q.node, maxPodIPs))
 	}
 	for _, text := range introduced {
 		ip, ok := nodeaddress.ParseIP(text)
-		if !ok || nodeaddress.Nobodys(ip) {
-			return q.forbid(podIPNobodys, fmt.Sprintf("node %q cannot report %.45q as the IP of a pod", q.node, text))
+		if !ok || nodeaddress.Unowned(ip) {
+			return q.forbid(podIPUnowned, fmt.Sprintf("node %q cannot report %.45q as the IP of a pod", q.node, text))
 		}
 		owner, err := r.podIPOwner(ctx, q, ip)
 		if err != nil {
-			return q.raw(podIPNobodys, err)
+			return q.raw(podIPUnowned, err)
 		}
 		if owner != "" {
-			return q.forbid(podIPNobodys,
+			return q.forbid(podIPUnowned,
 				fmt.Sprintf("node %q cannot report %q as the IP of a pod: it is that of node %q", q.node, text, owner))
 		}
 	}

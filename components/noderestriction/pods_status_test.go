@@ -33,26 +33,34 @@ func TestPodStatus(t *testing.T) {
 	bound := `node "me" can only update pod status for pods with spec.nodeName set to itself [NR-POD-6]`
 	taken := aPod("default", "mine", "other")
 	run(t, restrict(&fakeCluster{}), []row{
-		{name: "a node updates the status of its pod", write: updateStatus(samePod, func(p *corev1.Pod) {
+		{name: "update own pod's status: allowed", write: updateStatus(samePod, func(p *corev1.Pod) {
 			p.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1",
 				ContainerStatuses: []corev1.ContainerStatus{{Name: "c"}}}
 		})},
-		{name: "and of no other's", write: write("me", admission.Update, "pods", "status", theirs, theirs), by: "NR-POD-6",
+		{name: "update other node's pod status: denied",
+			write: write("me", admission.Update, "pods", "status", theirs, theirs), by: "NR-POD-6",
 			says: `pods "theirs" is forbidden: ` + bound},
-		{name: "nor of nobody's", write: write("me", admission.Update, "pods", "status", pending, pending), by: "NR-POD-6",
+		{name: "update an unbound pod's status: denied",
+			write: write("me", admission.Update, "pods", "status", pending, pending), by: "NR-POD-6",
 			says: `pods "pending" is forbidden: ` + bound},
-		{name: "nor of one that only it says is its own", write: write("me", admission.Update, "pods", "status", mine, taken),
-			by: "NR-POD-6", says: aboutMyPod + bound},
-		{name: "it does not create it", write: write("me", admission.Create, "pods", "status", mine, nil), by: "NR-POD-6",
+		{name: "update a pod's status that binds it to the node: denied",
+			write: write("me", admission.Update, "pods", "status", mine, taken),
+			by:    "NR-POD-6", says: aboutMyPod + bound},
+		{name: "create a pod's status: denied",
+			write: write("me", admission.Create, "pods", "status", mine, nil), by: "NR-POD-6",
 			says: aboutMyPod + `unexpected operation "CREATE" [NR-POD-6]`},
-		{name: "nor deletes it", write: write("me", admission.Delete, "pods", "status", nil, mine), by: "NR-POD-6",
+		{name: "delete a pod's status: denied",
+			write: write("me", admission.Delete, "pods", "status", nil, mine), by: "NR-POD-6",
 			says: aboutMyPod + `unexpected operation "DELETE" [NR-POD-6]`},
-		{name: "nothing becomes a pod", write: write("me", admission.Update, "pods", "status", mine, nil), by: "NR-POD-6",
+		{name: "update a pod's status without an old object: denied",
+			write: write("me", admission.Update, "pods", "status", mine, nil), by: "NR-POD-6",
 			says: aboutMyPod + "unexpected type <nil> [NR-POD-6]"},
-		{name: "a pod does not become nothing", write: write("me", admission.Update, "pods", "status", nil, mine),
-			by: "NR-POD-6", says: aboutMyPod + "unexpected type <nil> [NR-POD-6]"},
-		{name: "nor a node", write: write("me", admission.Update, "pods", "status", aNode("me"), mine, named("mine")),
-			by: "NR-POD-6", says: aboutMyPod + "unexpected type *v1.Node [NR-POD-6]"},
+		{name: "update a pod's status without a new object: denied",
+			write: write("me", admission.Update, "pods", "status", nil, mine),
+			by:    "NR-POD-6", says: aboutMyPod + "unexpected type <nil> [NR-POD-6]"},
+		{name: "update a pod's status with an object of another type: denied",
+			write: write("me", admission.Update, "pods", "status", aNode("me"), mine, named("mine")),
+			by:    "NR-POD-6", says: aboutMyPod + "unexpected type *v1.Node [NR-POD-6]"},
 	})
 }
 
@@ -60,14 +68,19 @@ func TestPodStatusLabels(t *testing.T) {
 	set := func(labels map[string]string) podEdit { return func(p *corev1.Pod) { p.Labels = labels } }
 	says := aboutMyPod + `node "me" cannot update labels through pod status [NR-POD-7]`
 	run(t, restrict(aCluster()), []row{
-		{name: "labels stay", write: updateStatus(set(map[string]string{"a": "1"}), set(map[string]string{"a": "1"}))},
-		{name: "an empty map is none", write: updateStatus(set(map[string]string{}), set(nil))},
-		{name: "none comes", write: updateStatus(set(nil), set(map[string]string{"a": "1"})), by: "NR-POD-7", says: says},
-		{name: "nor an empty one", write: updateStatus(set(map[string]string{"b": ""}), set(map[string]string{"a": ""})),
-			by: "NR-POD-7", says: says},
-		{name: "none goes", write: updateStatus(set(map[string]string{"a": "1"}), set(nil)), by: "NR-POD-7", says: says},
-		{name: "none changes", write: updateStatus(set(map[string]string{"a": "1"}), set(map[string]string{"a": "2"})),
-			by: "NR-POD-7", says: says},
+		{name: "same labels: allowed",
+			write: updateStatus(set(map[string]string{"a": "1"}), set(map[string]string{"a": "1"}))},
+		{name: "empty label map replaces no map: allowed", write: updateStatus(set(map[string]string{}), set(nil))},
+		{name: "add a label: denied",
+			write: updateStatus(set(nil), set(map[string]string{"a": "1"})), by: "NR-POD-7", says: says},
+		{name: "replace a label with an empty value: denied",
+			write: updateStatus(set(map[string]string{"b": ""}), set(map[string]string{"a": ""})),
+			by:    "NR-POD-7", says: says},
+		{name: "remove a label: denied",
+			write: updateStatus(set(map[string]string{"a": "1"}), set(nil)), by: "NR-POD-7", says: says},
+		{name: "change a label: denied",
+			write: updateStatus(set(map[string]string{"a": "1"}), set(map[string]string{"a": "2"})),
+			by:    "NR-POD-7", says: says},
 	})
 }
 
@@ -79,20 +92,22 @@ func TestPodStatusClaims(t *testing.T) {
 	two := corev1.PodResourceClaimStatus{Name: "nic"}
 	says := aboutMyPod + `node "me" cannot update resource claim statues [NR-POD-7]`
 	run(t, restrict(aCluster()), []row{
-		{name: "they stay", write: updateStatus(claims(one, two),
+		{name: "same claims: allowed", write: updateStatus(claims(one, two),
 			claims(corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("claim")}, two))},
-		{name: "an empty list is none", write: updateStatus(claims([]corev1.PodResourceClaimStatus{}...), claims())},
-		{name: "none comes", write: updateStatus(claims(), claims(one)), by: "NR-POD-7", says: says},
-		{name: "none goes", write: updateStatus(claims(one), claims()), by: "NR-POD-7", says: says},
-		{name: "they keep their order", write: updateStatus(claims(one, two), claims(two, one)), by: "NR-POD-7", says: says},
-		{name: "their names", write: updateStatus(claims(two), claims(corev1.PodResourceClaimStatus{Name: "x"})),
+		{name: "empty claim list replaces no list: allowed",
+			write: updateStatus(claims([]corev1.PodResourceClaimStatus{}...), claims())},
+		{name: "add a claim: denied", write: updateStatus(claims(), claims(one)), by: "NR-POD-7", says: says},
+		{name: "remove a claim: denied", write: updateStatus(claims(one), claims()), by: "NR-POD-7", says: says},
+		{name: "reorder claims: denied", write: updateStatus(claims(one, two), claims(two, one)), by: "NR-POD-7", says: says},
+		{name: "rename a claim: denied", write: updateStatus(claims(two), claims(corev1.PodResourceClaimStatus{Name: "x"})),
 			by: "NR-POD-7", says: says},
-		{name: "their claims",
+		{name: "change a claim's object: denied",
 			write: updateStatus(claims(one), claims(corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("x")})),
 			by:    "NR-POD-7", says: says},
-		{name: "that they have one", write: updateStatus(claims(one), claims(corev1.PodResourceClaimStatus{Name: "gpu"})),
-			by: "NR-POD-7", says: says},
-		{name: "that they have none",
+		{name: "remove a claim's object: denied",
+			write: updateStatus(claims(one), claims(corev1.PodResourceClaimStatus{Name: "gpu"})),
+			by:    "NR-POD-7", says: says},
+		{name: "add a claim's object: denied",
 			write: updateStatus(claims(two), claims(corev1.PodResourceClaimStatus{Name: "nic", ResourceClaimName: ptr.To("")})),
 			by:    "NR-POD-7", says: says},
 	})
@@ -114,16 +129,16 @@ func TestPodStatusExtendedClaim(t *testing.T) {
 	}
 	says := aboutMyPod + `node "me" cannot update extended resource claim status [NR-POD-7]`
 	run(t, restrict(aCluster()), []row{
-		{name: "it stays", write: updateStatus(claim(), claim())},
-		{name: "it does not come", write: updateStatus(samePod, claim()), by: "NR-POD-7", says: says},
-		{name: "it does not go", write: updateStatus(claim(), samePod), by: "NR-POD-7", says: says},
-		{name: "it keeps its claim",
+		{name: "same extended claim: allowed", write: updateStatus(claim(), claim())},
+		{name: "add the extended claim: denied", write: updateStatus(samePod, claim()), by: "NR-POD-7", says: says},
+		{name: "remove the extended claim: denied", write: updateStatus(claim(), samePod), by: "NR-POD-7", says: says},
+		{name: "change the extended claim's name: denied",
 			write: updateStatus(claim(), claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.ResourceClaimName = "x" })),
 			by:    "NR-POD-7", says: says},
-		{name: "it keeps its requests",
+		{name: "change the extended claim's requests: denied",
 			write: updateStatus(claim(), claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.RequestMappings = nil })),
 			by:    "NR-POD-7", says: says},
-		{name: "and their container",
+		{name: "change the extended claim's container: denied",
 			write: updateStatus(claim(),
 				claim(func(s *corev1.PodExtendedResourceClaimStatus) { s.RequestMappings[0].ContainerName = "x" })), by: "NR-POD-7",
 			says: says},
@@ -149,11 +164,11 @@ func TestPodStatusAllocatableClaims(t *testing.T) {
 	}
 	says := aboutMyPod + `node "me" cannot update node allocatable resource claim statuses [NR-POD-7]`
 	rows := []row{
-		{name: "they stay", write: updateStatus(claims(), claims())},
-		{name: "also written otherwise",
+		{name: "same allocatable claims: allowed", write: updateStatus(claims(), claims())},
+		{name: "same allocatable claims, other notation: allowed",
 			write: updateStatus(claims(), claims(func(s *status) { s.Mapping[0].Quantity = quantity("2000m") }))},
-		{name: "none comes", write: updateStatus(samePod, claims()), by: "NR-POD-7", says: says},
-		{name: "none goes", write: updateStatus(claims(), samePod), by: "NR-POD-7", says: says},
+		{name: "add an allocatable claim: denied", write: updateStatus(samePod, claims()), by: "NR-POD-7", says: says},
+		{name: "remove an allocatable claim: denied", write: updateStatus(claims(), samePod), by: "NR-POD-7", says: says},
 	}
 	for what, edit := range map[string]func(*status){
 		"claim":                  func(s *status) { s.ResourceClaimName = "x" },
@@ -200,23 +215,24 @@ func TestPodStatusMetadata(t *testing.T) {
 		finalizers  = aboutMine + "cannot update finalizers or owner references through pod status [NR-PODMETA-2]"
 	)
 	run(t, restrict(aCluster(), enforce("NR-PODMETA-1", "NR-PODMETA-2")), []row{
-		{name: "a status", write: status(phase(corev1.PodPending), phase(corev1.PodRunning))},
-		{name: "the same annotation", write: status(annotated("x"), annotated("x"))},
-		{name: "another value", write: status(annotated("x"), annotated("y")), by: "NR-PODMETA-1", says: annotations},
-		{name: "one more", write: status(asItIs, annotated("x")), by: "NR-PODMETA-1", says: annotations},
-		{name: "one less", write: status(annotated("x"), asItIs), by: "NR-PODMETA-1", says: annotations},
-		{name: "none and an empty map are the same",
+		{name: "status only: allowed", write: status(phase(corev1.PodPending), phase(corev1.PodRunning))},
+		{name: "same annotation: allowed", write: status(annotated("x"), annotated("x"))},
+		{name: "change an annotation: denied",
+			write: status(annotated("x"), annotated("y")), by: "NR-PODMETA-1", says: annotations},
+		{name: "add an annotation: denied", write: status(asItIs, annotated("x")), by: "NR-PODMETA-1", says: annotations},
+		{name: "remove an annotation: denied", write: status(annotated("x"), asItIs), by: "NR-PODMETA-1", says: annotations},
+		{name: "empty annotation map replaces no map: allowed",
 			write: status(asItIs, func(p *corev1.Pod) { p.Annotations = map[string]string{} })},
-		{name: "the same finalizer", write: status(finalized("a"), finalized("a"))},
-		{name: "one finalizer more", write: status(asItIs, finalized("a")), by: "NR-PODMETA-2", says: finalizers},
-		{name: "one finalizer less", write: status(finalized("a", "b"), finalized("a")), by: "NR-PODMETA-2",
+		{name: "same finalizer: allowed", write: status(finalized("a"), finalized("a"))},
+		{name: "add a finalizer: denied", write: status(asItIs, finalized("a")), by: "NR-PODMETA-2", says: finalizers},
+		{name: "remove a finalizer: denied", write: status(finalized("a", "b"), finalized("a")), by: "NR-PODMETA-2",
 			says: finalizers},
-		{name: "the same owner", write: status(owned, owned)},
-		{name: "another owner", write: status(asItIs, owned), by: "NR-PODMETA-2", says: finalizers},
+		{name: "same owner: allowed", write: status(owned, owned)},
+		{name: "change an owner: denied", write: status(asItIs, owned), by: "NR-PODMETA-2", says: finalizers},
 	})
 	run(t, restrict(aCluster()), []row{
-		{name: "off: annotations", write: status(asItIs, annotated("x"))},
-		{name: "off: finalizers", write: status(asItIs, finalized("a"))},
+		{name: "rule off, annotations: allowed", write: status(asItIs, annotated("x"))},
+		{name: "rule off, finalizers: allowed", write: status(asItIs, finalized("a"))},
 	})
 }
 
@@ -230,17 +246,22 @@ func mirrorIn(phase corev1.PodPhase) func(*corev1.Pod) {
 func TestPodStatusPhase(t *testing.T) {
 	const says = aboutMine + "cannot change the phase of a pod that has ended as "
 	run(t, restrict(aCluster(), enforce("NR-PODPHASE-1")), []row{
-		{name: "a pod starts", write: status(phase(corev1.PodPending), phase(corev1.PodRunning))},
-		{name: "a pod ends", write: status(phase(corev1.PodRunning), phase(corev1.PodFailed))},
-		{name: "and stays so", write: status(phase(corev1.PodFailed), phase(corev1.PodFailed))},
-		{name: "it does not come back", write: status(phase(corev1.PodFailed), phase(corev1.PodRunning)), by: "NR-PODPHASE-1",
+		{name: "Pending to Running: allowed", write: status(phase(corev1.PodPending), phase(corev1.PodRunning))},
+		{name: "Running to ended: allowed", write: status(phase(corev1.PodRunning), phase(corev1.PodFailed))},
+		{name: "same terminal phase: allowed", write: status(phase(corev1.PodFailed), phase(corev1.PodFailed))},
+		{name: "terminal phase to Running: denied",
+			write: status(phase(corev1.PodFailed), phase(corev1.PodRunning)), by: "NR-PODPHASE-1",
 			says: says + "Failed [NR-PODPHASE-1]"},
-		{name: "nor to no phase at all", write: status(phase(corev1.PodSucceeded), phase("")), by: "NR-PODPHASE-1",
+		{name: "terminal phase to no phase: denied",
+			write: status(phase(corev1.PodSucceeded), phase("")), by: "NR-PODPHASE-1",
 			says: says + "Succeeded [NR-PODPHASE-1]"},
-		{name: "but ends otherwise", write: status(phase(corev1.PodFailed), phase(corev1.PodSucceeded))},
-		{name: "and a mirror pod begins again", write: status(mirrorIn(corev1.PodFailed), mirrorIn(corev1.PodRunning))},
+		{name: "terminal phase to the other terminal phase: allowed",
+			write: status(phase(corev1.PodFailed), phase(corev1.PodSucceeded))},
+		{name: "mirror pod, terminal phase to Running: allowed",
+			write: status(mirrorIn(corev1.PodFailed), mirrorIn(corev1.PodRunning))},
 	})
-	run(t, restrict(aCluster()), []row{{name: "off", write: status(phase(corev1.PodFailed), phase(corev1.PodRunning))}})
+	run(t, restrict(aCluster()), []row{{name: "rule off, terminal phase to Running: allowed",
+		write: status(phase(corev1.PodFailed), phase(corev1.PodRunning))}})
 }
 
 func TestPodStatusInAudit(t *testing.T) {
@@ -255,7 +276,7 @@ func TestPodStatusInAudit(t *testing.T) {
 	}
 }
 
-func TestPodStatusOfNothing(t *testing.T) {
+func TestPodStatusWithoutObjects(t *testing.T) {
 	r := restrict(aCluster())
 	for _, pods := range [][2]*corev1.Pod{{nil, aPod("default", "mine", "me")}, {aPod("default", "mine", "me"), nil},
 		{nil, nil}} {

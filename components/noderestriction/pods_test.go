@@ -34,51 +34,54 @@ func TestPodCreate(t *testing.T) {
 	itself := aboutStatic + `node "me" can only create pods with an owner reference set to itself [NR-POD-2]`
 	controller := aboutStatic + `node "me" can only create pods with a controller owner reference set to itself [NR-POD-2]`
 	run(t, restrict(aCluster()), []row{
-		{name: "a mirror pod", write: createMirror()},
-		{name: "one that does not block the deletion of its Node",
+		{name: "create mirror pod: allowed", write: createMirror()},
+		{name: "owner with blockOwnerDeletion false: allowed",
 			write: createMirror(owned(func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(false) }))},
-		{name: "one with the topology that the API server labelled it with", write: createMirror(func(p *corev1.Pod) {
+		{name: "topology labels of the API server: allowed", write: createMirror(func(p *corev1.Pod) {
 			p.Labels = map[string]string{corev1.LabelTopologyZone: "a", corev1.LabelTopologyRegion: "b"}
 		})},
-		{name: "the annotation may be empty",
+		{name: "empty mirror annotation: allowed",
 			write: createMirror(func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "" })},
-		{name: "no pod without it",
+		{name: "no mirror annotation: denied",
 			write: createMirror(func(p *corev1.Pod) { delete(p.Annotations, corev1.MirrorPodAnnotationKey) }), by: "NR-POD-1",
 			says: aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, node "me" can only create mirror pods [NR-POD-1]`},
-		{name: "none on another node", write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "other" }), by: "NR-POD-2",
+		{name: "bound to another node: denied",
+			write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "other" }), by: "NR-POD-2",
 			says: aboutStatic + `node "me" can only create pods with spec.nodeName set to itself [NR-POD-2]`},
-		{name: "none for the scheduler to bind", write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "" }),
+		{name: "unbound: denied", write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "" }),
 			by:   "NR-POD-2",
 			says: aboutStatic + `node "me" can only create pods with spec.nodeName set to itself [NR-POD-2]`},
-		{name: "none of two owners",
+		{name: "two owners: denied",
 			write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = append(p.OwnerReferences, p.OwnerReferences[0]) }),
 			by:    "NR-POD-2",
 			says:  aboutStatic + `node "me" can only create pods with a single owner reference set to itself [NR-POD-2]`},
-		{name: "none of ten thousand owners",
+		{name: "10,000 owners: denied",
 			write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = make([]metav1.OwnerReference, 10_000) }),
 			by:    "NR-POD-2",
 			says:  aboutStatic + `node "me" can only create pods with a single owner reference set to itself [NR-POD-2]`},
-		{name: "none of no owner", write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = nil }), by: "NR-POD-2",
+		{name: "no owner: denied", write: createMirror(func(p *corev1.Pod) { p.OwnerReferences = nil }), by: "NR-POD-2",
 			says: itself},
-		{name: "none of an owner of another version",
+		{name: "owner of another version: denied",
 			write: createMirror(owned(func(o *metav1.OwnerReference) { o.APIVersion = "v2" })), by: "NR-POD-2", says: itself},
-		{name: "none of an owner of another kind",
+		{name: "owner of another kind: denied",
 			write: createMirror(owned(func(o *metav1.OwnerReference) { o.Kind = "ReplicaSet" })), by: "NR-POD-2", says: itself},
-		{name: "none of another node", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Name = "other" })),
+		{name: "other node as owner: denied", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Name = "other" })),
 			by: "NR-POD-2", says: itself},
-		{name: "none that its node does not control",
+		{name: "owner without controller: denied",
 			write: createMirror(owned(func(o *metav1.OwnerReference) { o.Controller = nil })), by: "NR-POD-2", says: controller},
-		{name: "nor says so", write: createMirror(owned(func(o *metav1.OwnerReference) { o.Controller = ptr.To(false) })),
-			by: "NR-POD-2", says: controller},
-		{name: "none that blocks",
+		{name: "owner with controller false: denied",
+			write: createMirror(owned(func(o *metav1.OwnerReference) { o.Controller = ptr.To(false) })),
+			by:    "NR-POD-2", says: controller},
+		{name: "owner with blockOwnerDeletion: denied",
 			write: createMirror(owned(func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = ptr.To(true) })), by: "NR-POD-2",
 			says: aboutStatic + `node "me" must not set blockOwnerDeletion on an owner reference [NR-POD-2]`},
-		{name: "none of a Node that was there before",
+		{name: "UID of an earlier Node: denied",
 			write: createMirror(owned(func(o *metav1.OwnerReference) { o.UID = "was" })), by: "NR-POD-2",
 			says: aboutStatic + `node me UID mismatch: expected was got me-uid [NR-POD-2]`},
-		{name: "none that is no pod", write: write("me", admission.Create, "pods", "", aNode("me"), nil), by: "NR-POD-1",
+		{name: "object of another type: denied",
+			write: write("me", admission.Create, "pods", "", aNode("me"), nil), by: "NR-POD-1",
 			says: `pods "me" is forbidden: unexpected type *v1.Node [NR-POD-1]`},
-		{name: "nor nothing", write: write("me", admission.Create, "pods", "", nil, nil, in("default")), by: "NR-POD-1",
+		{name: "no object: denied", write: write("me", admission.Create, "pods", "", nil, nil, in("default")), by: "NR-POD-1",
 			says: `pods "Unknown" is forbidden: unexpected type <nil> [NR-POD-1]`},
 	})
 }
@@ -88,11 +91,11 @@ func TestPodCreateNeedsTheNode(t *testing.T) {
 	delete(gone.nodes, "me")
 	broken.err = errors.New("no answer")
 	run(t, restrict(gone), []row{{
-		name: "a Node that does not exist is a 404", write: createMirror(), by: "NR-POD-2", code: 404,
+		name: "Node not found: 404", write: createMirror(), by: "NR-POD-2", code: 404,
 		says: `nodes "me" not found [NR-POD-2]`,
 	}})
 	run(t, restrict(broken), []row{{
-		name: "one that is not known is a 403", write: createMirror(), by: "NR-POD-2",
+		name: "failed lookup of the Node: 403", write: createMirror(), by: "NR-POD-2",
 		says: aboutStatic + `error looking up node me to verify uid: no answer [NR-POD-2]`,
 	}})
 }
@@ -102,20 +105,27 @@ func TestPodDelete(t *testing.T) {
 	mine, theirs, pending := aPod("default", "mine", "me"), aPod("default", "theirs", "other"),
 		aPod("default", "pending", "")
 	run(t, restrict(&fakeCluster{}), []row{
-		{name: "a node deletes its pod", write: write("me", admission.Delete, "pods", "", nil, mine)},
-		{name: "also as one of many", write: write("me", admission.Delete, "pods", "", nil, mine, named(""))},
-		{name: "also its mirror pod", write: write("me", admission.Delete, "pods", "", nil, aMirrorPod("me"))},
-		{name: "and no other's", write: write("me", admission.Delete, "pods", "", nil, theirs), by: "NR-POD-4",
+		{name: "delete own pod: allowed", write: write("me", admission.Delete, "pods", "", nil, mine)},
+		{name: "delete own pod in a collection: allowed",
+			write: write("me", admission.Delete, "pods", "", nil, mine, named(""))},
+		{name: "delete own mirror pod: allowed", write: write("me", admission.Delete, "pods", "", nil, aMirrorPod("me"))},
+		{name: "delete other node's pod: denied",
+			write: write("me", admission.Delete, "pods", "", nil, theirs), by: "NR-POD-4",
 			says: `pods "theirs" is forbidden: ` + bound},
-		{name: "nor as one of many", write: write("me", admission.Delete, "pods", "", nil, theirs, named("")), by: "NR-POD-4",
+		{name: "delete other node's pod in a collection: denied",
+			write: write("me", admission.Delete, "pods", "", nil, theirs, named("")), by: "NR-POD-4",
 			says: `pods "Unknown" is forbidden: ` + bound},
-		{name: "nor nobody's", write: write("me", admission.Delete, "pods", "", nil, pending), by: "NR-POD-4",
+		{name: "delete an unbound pod: denied",
+			write: write("me", admission.Delete, "pods", "", nil, pending), by: "NR-POD-4",
 			says: `pods "pending" is forbidden: ` + bound},
-		{name: "nor one that nobody shows", write: write("me", admission.Delete, "pods", "", nil, nil, named("mine")),
-			by: "NR-POD-4", says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-4]`},
-		{name: "nor what is no pod", write: write("me", admission.Delete, "pods", "", nil, aNode("me"), named("mine")),
-			by: "NR-POD-4", says: `pods "mine" is forbidden: unexpected type *v1.Node [NR-POD-4]`},
-		{name: "nor one that is only asked for", write: write("me", admission.Delete, "pods", "", mine, nil), by: "NR-POD-4",
+		{name: "delete a pod without an old object: denied",
+			write: write("me", admission.Delete, "pods", "", nil, nil, named("mine")),
+			by:    "NR-POD-4", says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-4]`},
+		{name: "delete a pod with an object of another type: denied",
+			write: write("me", admission.Delete, "pods", "", nil, aNode("me"), named("mine")),
+			by:    "NR-POD-4", says: `pods "mine" is forbidden: unexpected type *v1.Node [NR-POD-4]`},
+		{name: "delete a pod with only a new object: denied",
+			write: write("me", admission.Delete, "pods", "", mine, nil), by: "NR-POD-4",
 			says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-4]`},
 	})
 }
@@ -127,13 +137,14 @@ func TestPodUpdate(t *testing.T) {
 	}
 	mine, static := aPod("default", "mine", "me"), aMirrorPod("me")
 	run(t, restrict(aCluster()), []row{
-		{name: "not its pod", write: write("me", admission.Update, "pods", "", mine, mine), by: "NR-POD-5",
+		{name: "update own pod: denied", write: write("me", admission.Update, "pods", "", mine, mine), by: "NR-POD-5",
 			says: says("UPDATE")},
-		{name: "not its mirror pod", write: write("me", admission.Update, "pods", "", static, static), by: "NR-POD-5",
+		{name: "update own mirror pod: denied",
+			write: write("me", admission.Update, "pods", "", static, static), by: "NR-POD-5",
 			says: aboutStatic + `unexpected operation "UPDATE", node "me" can only create and delete mirror pods [NR-POD-5]`},
-		{name: "not by another operation", write: write("me", admission.Connect, "pods", "", mine, nil), by: "NR-POD-5",
+		{name: "connect to own pod: denied", write: write("me", admission.Connect, "pods", "", mine, nil), by: "NR-POD-5",
 			says: says("CONNECT")},
-		{name: "its status it does", write: write("me", admission.Update, "pods", "status", mine, mine)},
+		{name: "update own pod's status: allowed", write: write("me", admission.Update, "pods", "status", mine, mine)},
 	})
 }
 
@@ -163,20 +174,22 @@ func TestMirrorPodCap(t *testing.T) {
 		return c
 	}
 	run(t, restrict(has(2), three, enforce("NR-POD-10")), []row{
-		{name: "the last one passes", write: createMirror()},
+		{name: "last mirror pod within the cap: allowed", write: createMirror()},
 	})
 	run(t, restrict(has(3), three, enforce("NR-POD-10")), []row{
-		{name: "one more does not", write: createMirror(), by: "NR-POD-10", says: full},
-		{name: "nor as a dry run", write: write("me", admission.Create, "pods", "", aMirrorPod("me"), nil, dry),
+		{name: "one mirror pod over the cap: denied", write: createMirror(), by: "NR-POD-10", says: full},
+		{name: "dry run over the cap: denied", write: write("me", admission.Create, "pods", "", aMirrorPod("me"), nil, dry),
 			by: "NR-POD-10", says: full},
-		{name: "what is no mirror pod is refused for that", write: createMirror(func(p *corev1.Pod) { p.Annotations = nil }),
-			by:   "NR-POD-1",
-			says: aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, node "me" can only create mirror pods [NR-POD-1]`},
-		{name: "a status passes", write: write("me", admission.Update, "pods", "status", aMirrorPod("me"), aMirrorPod("me"))},
-		{name: "a deletion passes", write: write("me", admission.Delete, "pods", "", nil, aMirrorPod("me"))},
+		{name: "pod that is not a mirror pod: denied by NR-POD-1",
+			write: createMirror(func(p *corev1.Pod) { p.Annotations = nil }),
+			by:    "NR-POD-1",
+			says:  aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, node "me" can only create mirror pods [NR-POD-1]`},
+		{name: "status at the cap: allowed",
+			write: write("me", admission.Update, "pods", "status", aMirrorPod("me"), aMirrorPod("me"))},
+		{name: "delete at the cap: allowed", write: write("me", admission.Delete, "pods", "", nil, aMirrorPod("me"))},
 	})
-	run(t, restrict(has(3), three), []row{{name: "the rule is off by itself", write: createMirror()}})
-	run(t, restrict(has(3), enforce("NR-POD-10")), []row{{name: "no configuration is no bound", write: createMirror()}})
+	run(t, restrict(has(3), three), []row{{name: "rule off by default: allowed", write: createMirror()}})
+	run(t, restrict(has(3), enforce("NR-POD-10")), []row{{name: "no configuration: no cap", write: createMirror()}})
 }
 
 func evict(namespace, name string, edits ...func(*attributes)) admission.Attributes {
@@ -191,32 +204,38 @@ func TestPodEviction(t *testing.T) {
 	c.pods["kube-system/mine"] = aPod("kube-system", "mine", "other")
 	c.pods["default/pending"] = aPod("default", "pending", "")
 	run(t, restrict(c), []row{
-		{name: "a node evicts its pod", write: evict("default", "mine")},
-		{name: "and no other's", write: evict("default", "theirs"), by: "NR-POD-8", says: bound},
-		{name: "nor its namesake elsewhere", write: evict("kube-system", "mine"), by: "NR-POD-8",
+		{name: "evict own pod: allowed", write: evict("default", "mine")},
+		{name: "evict other node's pod: denied", write: evict("default", "theirs"), by: "NR-POD-8", says: bound},
+		{name: "evict a pod of the same name in another namespace: denied",
+			write: evict("kube-system", "mine"), by: "NR-POD-8",
 			says: `pods "mine" is forbidden: node me can only evict pods with spec.nodeName set to itself [NR-POD-8]`},
-		{name: "nor nobody's", write: evict("default", "pending"), by: "NR-POD-8",
+		{name: "evict an unbound pod: denied", write: evict("default", "pending"), by: "NR-POD-8",
 			says: `pods "pending" is forbidden: node me can only evict pods with spec.nodeName set to itself [NR-POD-8]`},
-		{name: "the address counts, not the body", write: evict("default", "mine", named("theirs")), by: "NR-POD-8",
+		{name: "own pod in the body, other node's pod in the URL: denied",
+			write: evict("default", "mine", named("theirs")), by: "NR-POD-8",
 			says: bound},
-		{name: "also where that is the node's own", write: evict("default", "theirs", named("mine"))},
-		{name: "without a name there the body counts", write: evict("default", "theirs", named("")), by: "NR-POD-8",
+		{name: "other node's pod in the body, own pod in the URL: allowed", write: evict("default", "theirs", named("mine"))},
+		{name: "no name in the URL, other node's pod in the body: denied",
+			write: evict("default", "theirs", named("")), by: "NR-POD-8",
 			says: bound},
-		{name: "and may be the node's own", write: evict("default", "mine", named(""))},
-		{name: "no name at all", write: evict("default", ""), by: "NR-POD-8",
+		{name: "no name in the URL, own pod in the body: allowed", write: evict("default", "mine", named(""))},
+		{name: "no name in URL and body: denied", write: evict("default", ""), by: "NR-POD-8",
 			says: `pods "Unknown" is forbidden: could not determine pod from request data [NR-POD-8]`},
-		{name: "a pod that does not exist is a 404", write: evict("default", "gone"), by: "NR-POD-8", code: 404,
+		{name: "pod not found: 404", write: evict("default", "gone"), by: "NR-POD-8", code: 404,
 			says: `pods "gone" not found [NR-POD-8]`},
-		{name: "no other operation", write: write("me", admission.Update, "pods", "eviction", mine, mine), by: "NR-POD-8",
+		{name: "update an eviction: denied",
+			write: write("me", admission.Update, "pods", "eviction", mine, mine), by: "NR-POD-8",
 			says: `pods "mine" is forbidden: unexpected operation UPDATE [NR-POD-8]`},
-		{name: "nor what is no eviction", write: write("me", admission.Create, "pods", "eviction", mine, nil), by: "NR-POD-8",
+		{name: "evict with an object of another type: denied",
+			write: write("me", admission.Create, "pods", "eviction", mine, nil), by: "NR-POD-8",
 			says: `pods "mine" is forbidden: unexpected type *v1.Pod [NR-POD-8]`},
-		{name: "nor nothing", write: write("me", admission.Create, "pods", "eviction", nil, nil, in("default"),
-			named("mine")), by: "NR-POD-8", says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-8]`},
+		{name: "evict without an object: denied",
+			write: write("me", admission.Create, "pods", "eviction", nil, nil, in("default"),
+				named("mine")), by: "NR-POD-8", says: `pods "mine" is forbidden: unexpected type <nil> [NR-POD-8]`},
 	})
 	c.err = errors.New("no answer")
 	run(t, restrict(c), []row{
-		{name: "a pod that is not known is a 403", write: evict("default", "mine"), by: "NR-POD-8",
+		{name: "failed lookup of the pod: 403", write: evict("default", "mine"), by: "NR-POD-8",
 			says: `pods "mine" is forbidden: no answer [NR-POD-8]`},
 	})
 }

@@ -42,42 +42,52 @@ func TestResourceSlices(t *testing.T) {
 	generated := aSlice("me")
 	generated.GenerateName = "sl"
 	run(t, restrict(aCluster()), []row{
-		{name: "a node creates a slice of its own",
+		{name: "create own slice: allowed",
 			write: write("me", admission.Create, "resourceslices", "", aSlice("me"), nil)},
-		{name: "also under a made-up name, as drivers do",
+		{name: "create own slice with generateName: allowed",
 			write: write("me", admission.Create, "resourceslices", "", generated, nil)},
-		{name: "also in v1beta1", write: write("me", admission.Create, "resourceslices", "", beta1("me"), nil)},
-		{name: "also in v1beta2", write: write("me", admission.Create, "resourceslices", "", beta2("me"), nil)},
-		{name: "and none of another node", write: write("me", admission.Create, "resourceslices", "", aSlice("other"), nil),
-			by: "NR-SLICE-1", says: created},
-		{name: "nor in v1beta1", write: write("me", admission.Create, "resourceslices", "", beta1("other"), nil),
-			by: "NR-SLICE-1", says: created},
-		{name: "nor in v1beta2", write: write("me", admission.Create, "resourceslices", "", beta2("other"), nil),
-			by: "NR-SLICE-1", says: created},
-		{name: "nor one of all nodes", write: write("me", admission.Create, "resourceslices", "", aSlice(""), nil),
-			by: "NR-SLICE-1", says: created},
-		{name: "nor nothing", write: write("me", admission.Create, "resourceslices", "", nil, nil, named("slice")),
-			by: "NR-SLICE-1", says: about + "unexpected type <nil> [NR-SLICE-1]"},
-		{name: "nor what is no slice",
+		{name: "create own slice in v1beta1: allowed",
+			write: write("me", admission.Create, "resourceslices", "", beta1("me"), nil)},
+		{name: "create own slice in v1beta2: allowed",
+			write: write("me", admission.Create, "resourceslices", "", beta2("me"), nil)},
+		{name: "create other node's slice: denied",
+			write: write("me", admission.Create, "resourceslices", "", aSlice("other"), nil),
+			by:    "NR-SLICE-1", says: created},
+		{name: "create other node's slice in v1beta1: denied",
+			write: write("me", admission.Create, "resourceslices", "", beta1("other"), nil),
+			by:    "NR-SLICE-1", says: created},
+		{name: "create other node's slice in v1beta2: denied",
+			write: write("me", admission.Create, "resourceslices", "", beta2("other"), nil),
+			by:    "NR-SLICE-1", says: created},
+		{name: "create slice for all nodes: denied",
+			write: write("me", admission.Create, "resourceslices", "", aSlice(""), nil),
+			by:    "NR-SLICE-1", says: created},
+		{name: "create slice without an object: denied",
+			write: write("me", admission.Create, "resourceslices", "", nil, nil, named("slice")),
+			by:    "NR-SLICE-1", says: about + "unexpected type <nil> [NR-SLICE-1]"},
+		{name: "create slice with an object of another type: denied",
 			write: write("me", admission.Create, "resourceslices", "", aNode("me"), nil, named("slice")), by: "NR-SLICE-1",
 			says: about + "unexpected type *v1.Node [NR-SLICE-1]"},
-		{name: "a node deletes a slice of its own",
+		{name: "delete own slice: allowed",
 			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"))},
-		{name: "also as one of many",
+		{name: "delete own slice in a collection: allowed",
 			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"), named(""))},
-		{name: "and none of another node", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other")),
-			by: "NR-SLICE-2", says: deleted},
-		{name: "nor as one of many",
+		{name: "delete other node's slice: denied",
+			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other")),
+			by:    "NR-SLICE-2", says: deleted},
+		{name: "delete other node's slice in a collection: denied",
 			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other"), named("")), by: "NR-SLICE-2",
 			says: `resourceslices.resource.k8s.io "Unknown" is forbidden: can only delete ResourceSlice with the same NodeName as the requesting node [NR-SLICE-2]`},
-		{name: "nor one of all nodes", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("")),
-			by: "NR-SLICE-2", says: deleted},
-		{name: "nor nothing", write: write("me", admission.Delete, "resourceslices", "", nil, nil, named("slice")),
-			by: "NR-SLICE-2", says: about + "unexpected type <nil> [NR-SLICE-2]"},
-		{name: "nor what is no slice",
+		{name: "delete slice for all nodes: denied",
+			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("")),
+			by:    "NR-SLICE-2", says: deleted},
+		{name: "delete slice without an object: denied",
+			write: write("me", admission.Delete, "resourceslices", "", nil, nil, named("slice")),
+			by:    "NR-SLICE-2", says: about + "unexpected type <nil> [NR-SLICE-2]"},
+		{name: "delete slice with an object of another type: denied",
 			write: write("me", admission.Delete, "resourceslices", "", nil, aNode("me"), named("slice")), by: "NR-SLICE-2",
 			says: about + "unexpected type *v1.Node [NR-SLICE-2]"},
-		{name: "updates are the authorizer's",
+		{name: "update other node's slice: no rule",
 			write: write("me", admission.Update, "resourceslices", "", aSlice("other"), aSlice("other"))},
 	})
 }
@@ -100,25 +110,27 @@ func TestResourceSliceCap(t *testing.T) {
 	}
 	create := write("me", admission.Create, "resourceslices", "", aSlice("me"), nil)
 	run(t, restrict(has(2), three, enforce("NR-SLICE-3")), []row{
-		{name: "the last one passes", write: create},
+		{name: "last slice within the cap: allowed", write: create},
 	})
 	run(t, restrict(has(3), three, enforce("NR-SLICE-3")), []row{
-		{name: "one more does not", write: create, by: "NR-SLICE-3", says: full},
-		{name: "nor as a dry run", write: write("me", admission.Create, "resourceslices", "", aSlice("me"), nil, dry),
-			by: "NR-SLICE-3", says: full},
-		{name: "an update does", write: write("me", admission.Update, "resourceslices", "", aSlice("me"), aSlice("me"))},
-		{name: "a deletion does", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"))},
+		{name: "one slice over the cap: denied", write: create, by: "NR-SLICE-3", says: full},
+		{name: "dry run over the cap: denied",
+			write: write("me", admission.Create, "resourceslices", "", aSlice("me"), nil, dry),
+			by:    "NR-SLICE-3", says: full},
+		{name: "update at the cap: allowed",
+			write: write("me", admission.Update, "resourceslices", "", aSlice("me"), aSlice("me"))},
+		{name: "delete at the cap: allowed", write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("me"))},
 	})
 	run(t, restrict(has(4), three, enforce("NR-SLICE-3")),
-		[]row{{name: "more are too many as well", write: create, by: "NR-SLICE-3", says: full}})
-	run(t, restrict(has(3), three), []row{{name: "the rule is off by itself", write: create}})
-	run(t, restrict(has(3), enforce("NR-SLICE-3")), []row{{name: "no configuration is no bound", write: create}})
+		[]row{{name: "count above the cap: denied", write: create, by: "NR-SLICE-3", says: full}})
+	run(t, restrict(has(3), three), []row{{name: "rule off by default: allowed", write: create}})
+	run(t, restrict(has(3), enforce("NR-SLICE-3")), []row{{name: "no configuration: no cap", write: create}})
 	run(t, restrict(has(3), capped(configuration.Caps{}), enforce("NR-SLICE-3")),
-		[]row{{name: "0 is no bound", write: create}})
+		[]row{{name: "cap 0: no cap", write: create}})
 	broken := has(0)
 	broken.err = errors.New("no answer")
 	run(t, restrict(broken, three, enforce("NR-SLICE-3")), []row{{
-		name: "without a count nothing is made", write: create, by: "NR-SLICE-3", code: 500,
+		name: "failed count: denied", write: create, by: "NR-SLICE-3", code: 500,
 		says: "no answer [NR-SLICE-3]",
 	}})
 	if got := restrict(has(3), three, inMode(rules.Audit, "NR-SLICE-3")).Review(t.Context(), create); !got.Allowed() ||
@@ -153,7 +165,7 @@ func TestSlicePools(t *testing.T) {
 			says: about + `"other" of node "other" [NR-SLICE-4]`},
 		{name: "pool below another node's name: denied", write: create(inPool("other/me")), by: by,
 			says: about + `"other/me" of node "other" [NR-SLICE-4]`},
-		{name: "pool that nobody uses: allowed", write: create(inPool("free"))},
+		{name: "pool without slices: allowed", write: create(inPool("free"))},
 		{name: "pool that the node uses: allowed", write: create(inPool("mine"))},
 		{name: "pool that another node uses: denied", write: create(inPool("shared")), by: by,
 			says: about + `"shared", which node "other" uses [NR-SLICE-4]`},
@@ -174,12 +186,12 @@ func TestSlicePools(t *testing.T) {
 		{name: "deletion of a slice: allowed",
 			write: write("me", admission.Delete, "resourceslices", "", nil, inPool("shared"))},
 	})
-	run(t, restrict(c), []row{{name: "off", write: create(inPool("shared"))}})
+	run(t, restrict(c), []row{{name: "rule off: allowed", write: create(inPool("shared"))}})
 	failing := aCluster()
 	failing.err = errors.New("timeout")
 	run(t, restrict(failing, enforce(by)), []row{
-		{name: "pool of the own name needs no look-up", write: create(inPool("me"))},
-		{name: "unknown", write: create(inPool("free")), by: by, code: 500, says: "timeout [NR-SLICE-4]"},
+		{name: "pool of the own name: no lookup", write: create(inPool("me"))},
+		{name: "failed lookup: denied", write: create(inPool("free")), by: by, code: 500, says: "timeout [NR-SLICE-4]"},
 	})
 	failing.err, failing.poolErr = nil, errors.New("too many")
 	run(t, restrict(failing, enforce(by)), []row{

@@ -97,10 +97,10 @@ func (r *Restriction) reviewCap(ctx context.Context, q *request, by rules.Rule, 
 	if most <= 0 {
 		return nil
 	}
-	return r.holdToCap(ctx, q, by, what, most, plural)
+	return r.enforceCap(ctx, q, by, what, most, plural)
 }
 
-func (r *Restriction) holdToCap(ctx context.Context, q *request, by rules.Rule, what Counted, most int,
+func (r *Restriction) enforceCap(ctx context.Context, q *request, by rules.Rule, what Counted, most int,
 	plural string) *rules.Decision {
 	return r.optional(q, by, func() *rules.Decision {
 		has, err := r.config.Cluster.Count(ctx, what, q.node, most)

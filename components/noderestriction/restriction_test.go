@@ -46,36 +46,36 @@ func nothings() []nothing {
 	}
 }
 
-// TestOnlyNodesAreHeld makes writes that every node is denied, as users who are not nodes.
-func TestOnlyNodesAreHeld(t *testing.T) {
+// TestRulesApplyOnlyToNodes makes writes that every node is denied, as users who are not nodes.
+func TestRulesApplyOnlyToNodes(t *testing.T) {
 	remove := func(name string, groups ...string) admission.Attributes {
 		return write("me", admission.Delete, "nodes", "", nil, aNode("other"),
 			as(&user.DefaultInfo{Name: name, Groups: groups}))
 	}
 	says := `nodes "other" is forbidden: node "me" is not allowed to modify node "other" [NR-NODE-1]`
 	run(t, restrict(aCluster()), []row{
-		{name: "a node is held", write: remove("system:node:me", "system:nodes"), by: "NR-NODE-1", says: says},
-		{name: "a user of that name outside the group is not", write: remove("system:node:me", "system:authenticated")},
-		{name: "a user in the group under another name is not", write: remove("admin", "system:nodes")},
-		{name: "nobody is not", write: write("me", admission.Delete, "nodes", "", nil, aNode("other"), as(nil))},
+		{name: "node user: denied", write: remove("system:node:me", "system:nodes"), by: "NR-NODE-1", says: says},
+		{name: "node name without the group: no rule", write: remove("system:node:me", "system:authenticated")},
+		{name: "group without a node name: no rule", write: remove("admin", "system:nodes")},
+		{name: "no user: no rule", write: write("me", admission.Delete, "nodes", "", nil, aNode("other"), as(nil))},
 	})
 }
 
-func TestANodeSaysWhichOneItIs(t *testing.T) {
+func TestNodeUserNeedsANodeName(t *testing.T) {
 	says := `could not determine node from user "system:node:" [NR-IDENT-1]`
 	run(t, restrict(aCluster()), []row{
 		{
-			name: "a node without a name does not write its lease", by: "NR-IDENT-1",
+			name: "node user without a node name, update lease: denied", by: "NR-IDENT-1",
 			write: write("", admission.Update, "leases", "", aLease("kube-node-lease", "me"), aLease("kube-node-lease", "me")),
 			says:  `leases.coordination.k8s.io "me" is forbidden: ` + says,
 		},
 		{
-			name: "nor the one of the empty name", by: "NR-IDENT-1",
+			name: "node user without a node name, lease with an empty name: denied", by: "NR-IDENT-1",
 			write: write("", admission.Update, "leases", "", aLease("kube-node-lease", ""), aLease("kube-node-lease", "")),
 			says:  `leases.coordination.k8s.io "Unknown" is forbidden: ` + says,
 		},
 		{
-			name:  "a node with one does",
+			name:  "node user with a node name, update lease: allowed",
 			write: write("me", admission.Update, "leases", "", aLease("kube-node-lease", "me"), aLease("kube-node-lease", "me")),
 		},
 	})
@@ -84,13 +84,14 @@ func TestANodeSaysWhichOneItIs(t *testing.T) {
 func TestOtherResourcesHaveNoRule(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s"}}
 	run(t, restrict(aCluster()), []row{
-		{name: "a secret is the authorizer's", write: write("me", admission.Update, "secrets", "", secret, secret)},
+		{name: "node user without a node name, secret: no rule",
+			write: write("me", admission.Update, "secrets", "", secret, secret)},
 	})
 }
 
-// TestANilPointerIsNoObject checks all resources: a nil pointer is denied in the same way as a
+// TestNilPointerIsDeniedLikeAMissingObject checks all resources: a nil pointer is denied in the same way as a
 // missing object.
-func TestANilPointerIsNoObject(t *testing.T) {
+func TestNilPointerIsDeniedLikeAMissingObject(t *testing.T) {
 	r := restrict(aCluster())
 	for _, tc := range nothings() {
 		for _, op := range []admission.Operation{admission.Create, admission.Update, admission.Delete} {

@@ -102,39 +102,41 @@ func TestTokensAreOfOwnPods(t *testing.T) {
 	nothing := aToken()
 	nothing.Spec.BoundObjectRef = nil
 	run(t, restrict(cluster), []row{
-		{name: "a token of its pod is admitted", write: asksFor(aToken())},
-		{name: "one in a dry run too", write: asksFor(aToken(), dry)},
-		{name: "one bound to nothing is refused", write: asksFor(nothing), by: "NR-SA-1", says: unbound},
-		{name: "one bound to a secret is refused", write: asksFor(boundTo(func(r *ref) { r.Kind = "Secret" })), by: "NR-SA-1",
+		{name: "token for own pod: allowed", write: asksFor(aToken())},
+		{name: "token for own pod as a dry run: allowed", write: asksFor(aToken(), dry)},
+		{name: "unbound token: denied", write: asksFor(nothing), by: "NR-SA-1", says: unbound},
+		{name: "token bound to a secret: denied", write: asksFor(boundTo(func(r *ref) { r.Kind = "Secret" })), by: "NR-SA-1",
 			says: unbound},
-		{name: "one bound to a node is refused", write: asksFor(boundTo(func(r *ref) { r.Kind, r.Name = "Node", "me" })),
+		{name: "token bound to a node: denied", write: asksFor(boundTo(func(r *ref) { r.Kind, r.Name = "Node", "me" })),
 			by: "NR-SA-1", says: unbound},
-		{name: "one bound to a pod of another version is refused",
+		{name: "token bound to a pod of another version: denied",
 			write: asksFor(boundTo(func(r *ref) { r.APIVersion = "v2" })), by: "NR-SA-1", says: unbound},
-		{name: "one bound to a pod of no name is refused", write: asksFor(boundTo(func(r *ref) { r.Name = "" })),
+		{name: "token bound to a pod without a name: denied", write: asksFor(boundTo(func(r *ref) { r.Name = "" })),
 			by: "NR-SA-1", says: unbound},
-		{name: "one bound to a name alone is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "" })), by: "NR-SA-1",
+		{name: "token bound to a pod without a UID: denied",
+			write: asksFor(boundTo(func(r *ref) { r.UID = "" })), by: "NR-SA-1",
 			says: deniedToken + "node requested token with a pod binding without a uid [NR-SA-1]"},
-		{name: "one of a pod that is gone is not found", write: asksFor(boundTo(func(r *ref) { r.Name = "gone" })),
+		{name: "token for a deleted pod: 404", write: asksFor(boundTo(func(r *ref) { r.Name = "gone" })),
 			by: "NR-SA-2", code: 404, says: `pods "gone" not found [NR-SA-2]`},
-		{name: "one of a pod elsewhere is not found", write: asksFor(aToken(), in("kube-system")), by: "NR-SA-2", code: 404,
+		{name: "token for a pod in another namespace: 404",
+			write: asksFor(aToken(), in("kube-system")), by: "NR-SA-2", code: 404,
 			says: `pods "mine" not found [NR-SA-2]`},
-		{name: "one of a pod that was made again is refused", write: asksFor(boundTo(func(r *ref) { r.UID = "old-uid" })),
+		{name: "token for a recreated pod: denied", write: asksFor(boundTo(func(r *ref) { r.UID = "old-uid" })),
 			by: "NR-SA-2", says: gone},
-		{name: "one of another node's pod is refused",
+		{name: "token for other node's pod: denied",
 			write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" })), by: "NR-SA-3", says: theirs},
-		{name: "which that node gets",
+		{name: "token for its own pod as the other node: allowed",
 			write: asksFor(boundTo(func(r *ref) { r.Name, r.UID = "theirs", "theirs-uid" }),
 				as(&user.DefaultInfo{Name: "system:node:other", Groups: []string{"system:nodes"}}))},
-		{name: "no request is refused",
+		{name: "no object: denied",
 			write: write("me", admission.Create, "serviceaccounts", "token", nil, nil, in("default"), named("default")),
 			by:    "NR-SA-1", says: deniedToken + "unexpected type <nil> [NR-SA-1]"},
-		{name: "a pod for a request is refused",
+		{name: "object of another type: denied",
 			write: write("me", admission.Create, "serviceaccounts", "token", aPod("default", "mine", "me"), nil,
 				named("default")), by: "NR-SA-1", says: deniedToken + "unexpected type *v1.Pod [NR-SA-1]"},
-		{name: "accounts themselves are none of ours",
+		{name: "create a service account: no rule",
 			write: write("me", admission.Create, "serviceaccounts", "", &corev1.ServiceAccount{}, nil)},
-		{name: "nor is anything but the creation of a token",
+		{name: "update a token subresource: no rule",
 			write: write("me", admission.Update, "serviceaccounts", "token", nothing, nothing)},
 	})
 }
@@ -143,7 +145,7 @@ func TestTokensOfAnUnboundPod(t *testing.T) {
 	cluster := mineWith(projectedToken("", 3607))
 	cluster.pods["default/mine"].Spec.NodeName = ""
 	run(t, restrict(cluster), []row{
-		{name: "a pod that is bound to no node is not its own", write: asksFor(aToken()), by: "NR-SA-3",
+		{name: "token for an unbound pod: denied", write: asksFor(aToken()), by: "NR-SA-3",
 			says: deniedToken + "node requested token bound to a pod scheduled on a different node [NR-SA-3]"},
 	})
 }
@@ -152,7 +154,8 @@ func TestTokensWhenTheClusterDoesNotAnswer(t *testing.T) {
 	cluster := mineWith(projectedToken("", 3607))
 	cluster.err = errors.New("timeout")
 	run(t, restrict(cluster), []row{
-		{name: "no token is admitted", write: asksFor(aToken()), by: "NR-SA-2", says: deniedToken + "timeout [NR-SA-2]"},
+		{name: "failed lookup of the pod: denied",
+			write: asksFor(aToken()), by: "NR-SA-2", says: deniedToken + "timeout [NR-SA-2]"},
 	})
 }
 
@@ -185,15 +188,15 @@ func TestTokensAreOfThePodsAccount(t *testing.T) {
 	others := asksFor(aToken(), named("other"))
 	cluster := mineWith(projectedToken("", 3607))
 	run(t, restrict(cluster, enforce("NR-SA-5")), []row{
-		{name: "the account of the pod is admitted", write: asksFor(aToken())},
-		{name: "another is refused", write: others, by: "NR-SA-5", says: says},
+		{name: "token of the pod's account: allowed", write: asksFor(aToken())},
+		{name: "token of another account: denied", write: others, by: "NR-SA-5", says: says},
 	})
-	run(t, restrict(cluster), []row{{name: "off, another is the API server's business", write: others}})
+	run(t, restrict(cluster), []row{{name: "rule off, token of another account: allowed", write: others}})
 	auditedOnly(t, restrict(cluster, inMode(rules.Audit, "NR-SA-5")), others, "NR-SA-5")
 
 	cluster.pods["default/mine"].Spec.ServiceAccountName = ""
 	run(t, restrict(cluster, enforce("NR-SA-5")), []row{
-		{name: "a pod without an account has no tokens", write: asksFor(aToken()), by: "NR-SA-5",
+		{name: "pod without an account: denied", write: asksFor(aToken()), by: "NR-SA-5",
 			says: `serviceaccounts "default" is forbidden: cannot bind token for serviceaccount "default" to pod running with different serviceaccount name. [NR-SA-5]`},
 	})
 }
@@ -217,31 +220,32 @@ func TestTokenLife(t *testing.T) {
 		"node may not request a token for 7201 seconds: 7200 seconds are the most that the pod or the policy asks for " +
 		"[NR-SA-6]"
 	run(t, restrict(day, bounded, enforced), []row{
-		{name: "what the pod asks for is admitted", write: asksFor(living(86400, "vault"))},
-		{name: "a second more is refused", write: asksFor(living(86401, "vault")), by: "NR-SA-6", says: tooLong},
-		{name: "2^32 seconds are refused", write: asksFor(living(math.MaxUint32, "vault")), by: "NR-SA-6",
+		{name: "lifetime of the volume: allowed", write: asksFor(living(86400, "vault"))},
+		{name: "one second more than the volume's lifetime: denied",
+			write: asksFor(living(86401, "vault")), by: "NR-SA-6", says: tooLong},
+		{name: "lifetime of 2^32 seconds: denied", write: asksFor(living(math.MaxUint32, "vault")), by: "NR-SA-6",
 			says: deniedToken + "node may not request a token for 4294967295 seconds: 86400 seconds are the most that the pod " +
 				"or the policy asks for [NR-SA-6]"},
-		{name: "what the policy allows is admitted", write: asksFor(living(7200, "bank"))},
-		{name: "a second more is refused for an audience of a short one", write: asksFor(living(7201, "bank")), by: "NR-SA-6",
+		{name: "lifetime of the policy: allowed", write: asksFor(living(7200, "bank"))},
+		{name: "audience with a shorter limit, one second more: denied", write: asksFor(living(7201, "bank")), by: "NR-SA-6",
 			says: shortDay},
 	})
 	run(t, restrict(mineWith(projectedToken("", 600), projectedToken("b", 86400)),
 		configured(configuration.Configuration{MaxTokenSeconds: 60}), enforced, apiAudiences("a")), []row{
-		{name: "the kubelet's default is above every bound", write: asksFor(living(3607, "a"))},
-		{name: "a second more is not", write: asksFor(living(3608, "a")), by: "NR-SA-6",
+		{name: "kubelet's default lifetime, lower limit: allowed", write: asksFor(living(3607, "a"))},
+		{name: "one second more than the kubelet's default: denied", write: asksFor(living(3608, "a")), by: "NR-SA-6",
 			says: deniedToken + "node may not request a token for 3608 seconds: 3607 seconds are the most that the pod or the " +
 				"policy asks for [NR-SA-6]"},
-		{name: "no number stands for an hour",
+		{name: "no lifetime counts as one hour: allowed",
 			write: asksFor(&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 				Audiences: []string{"a"}, BoundObjectRef: aToken().Spec.BoundObjectRef,
 			}})},
 	})
 	year := asksFor(living(31536000, "bank"))
-	run(t, restrict(day, enforced), []row{{name: "without a configuration there is no bound", write: year}})
+	run(t, restrict(day, enforced), []row{{name: "no configuration: no limit", write: year}})
 	run(t, restrict(day, configured(configuration.Configuration{}), enforced),
-		[]row{{name: "nor with none in it", write: year}})
-	run(t, restrict(day, bounded), []row{{name: "nor with the rule off", write: year}})
+		[]row{{name: "configuration without a limit: no limit", write: year}})
+	run(t, restrict(day, bounded), []row{{name: "rule off: no limit", write: year}})
 	auditedOnly(t, restrict(day, bounded, inMode(rules.Audit, "NR-SA-6")), year, "NR-SA-6")
 }
 
@@ -251,21 +255,21 @@ func TestTokenLifeOfDrivers(t *testing.T) {
 	csi := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example"}}
 	bounded, enforced := configured(configuration.Configuration{MaxTokenSeconds: 4000}), enforce("NR-SA-6")
 	run(t, restrict(stored(byClaim("c"), csi, "csi.example"), bounded, enforced), []row{
-		{name: "what the driver asks for is admitted", write: asksFor(living(7200, "vault"))},
-		{name: "a second more is refused", write: asksFor(living(7201, "vault")), by: "NR-SA-6",
+		{name: "lifetime of the driver: allowed", write: asksFor(living(7200, "vault"))},
+		{name: "one second more than the driver's lifetime: denied", write: asksFor(living(7201, "vault")), by: "NR-SA-6",
 			says: deniedToken + "node may not request a token for 7201 seconds: 7200 seconds are the most that the pod or the " +
 				"policy asks for [NR-SA-6]"},
-		{name: "for its other audience that is refused", write: asksFor(living(7200, "gcp")), by: "NR-SA-6",
+		{name: "driver's other audience, same lifetime: denied", write: asksFor(living(7200, "gcp")), by: "NR-SA-6",
 			says: deniedToken + "node may not request a token for 7200 seconds: 4000 seconds are the most that the pod or the " +
 				"policy asks for [NR-SA-6]"},
-		{name: "where the policy holds", write: asksFor(living(4000, "gcp"))},
+		{name: "driver's lifetime within the policy: allowed", write: asksFor(living(4000, "gcp"))},
 	})
 	c := stored(byClaim("gone"), csi, "csi.example")
 	c.pods["default/mine"].Spec.Volumes = append(c.pods["default/mine"].Spec.Volumes, projectedToken("vault", 600))
 	run(t, restrict(c, bounded, enforced), []row{
-		{name: "what is not known is refused", write: asksFor(living(4001, "vault")), by: "NR-SA-6",
+		{name: "failed lookup of the driver: denied", write: asksFor(living(4001, "vault")), by: "NR-SA-6",
 			says: deniedToken + `cannot tell how long a token the volumes of the pod may have: persistentvolumeclaims "gone" not found [NR-SA-6]`},
-		{name: "unless it does not matter", write: asksFor(living(4000, "vault"))},
+		{name: "failed lookup, lifetime within the policy: allowed", write: asksFor(living(4000, "vault"))},
 	})
 }
 
@@ -276,10 +280,10 @@ func TestTokenLifeOfSeveralAudiences(t *testing.T) {
 	r := restrict(mineWith(projectedToken("", 86400)), off, configured(configuration.Configuration{MaxTokenSeconds: 60}),
 		enforce("NR-SA-6"))
 	run(t, r, []row{
-		{name: "no volume asks for several, so the default bounds them", write: asksFor(living(3608, "a", "b")),
+		{name: "several audiences, over the default limit: denied", write: asksFor(living(3608, "a", "b")),
 			by: "NR-SA-6", says: deniedToken +
 				"node may not request a token for 3608 seconds: 3607 seconds are the most that the pod or the policy asks for " +
 				"[NR-SA-6]"},
-		{name: "and admits them", write: asksFor(living(3607, "a", "b"))},
+		{name: "several audiences, within the default limit: allowed", write: asksFor(living(3607, "a", "b"))},
 	})
 }

@@ -50,12 +50,12 @@ var lifts = map[Exemption][]rules.ID{
 
 // Exemptions are a set of exemptions. The zero value and nil are empty.
 type Exemptions struct {
-	lifted []rules.ID
+	exempted []rules.ID
 }
 
 // Lifts reports whether these exemptions disable the rule on the user's own node.
 func (e *Exemptions) Lifts(rule rules.ID) bool {
-	return e != nil && slices.Contains(e.lifted, rule)
+	return e != nil && slices.Contains(e.exempted, rule)
 }
 
 // ParseExemptions parses the value of [ExemptionsAnnotation], a comma-separated list of
@@ -77,14 +77,14 @@ func (e *Exemptions) add(name Exemption) error {
 	}
 	for _, id := range rulesOf {
 		if !e.Lifts(id) {
-			e.lifted = append(e.lifted, id)
+			e.exempted = append(e.exempted, id)
 		}
 	}
 	return nil
 }
 
-// Lifted returns all rules that an exemption can disable, sorted.
-func Lifted() []rules.ID {
+// Exempted returns all rules that an exemption can disable, sorted.
+func Exempted() []rules.ID {
 	var all []rules.ID
 	for _, ids := range lifts {
 		all = append(all, ids...)

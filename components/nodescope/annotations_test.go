@@ -58,9 +58,9 @@ func TestExemptions(t *testing.T) {
 	}
 }
 
-func TestExemptionsLiftRulesThatThereAre(t *testing.T) {
-	for name, lifted := range lifts {
-		for _, id := range lifted {
+func TestExemptionsNameExistingRules(t *testing.T) {
+	for name, exempted := range lifts {
+		for _, id := range exempted {
 			if _, ok := rules.Find(noderestriction.Rules, id); !ok {
 				t.Errorf("%s lifts %s, which is no rule", name, id)
 			}
@@ -69,7 +69,7 @@ func TestExemptionsLiftRulesThatThereAre(t *testing.T) {
 }
 
 // Each exemption disables different rules. The list of all these rules is sorted.
-func TestEveryExemptionLiftsItsOwn(t *testing.T) {
+func TestExemptionsDisableDifferentRules(t *testing.T) {
 	for name, want := range map[Exemption]rules.ID{
 		Taints: "NR-NODE-4", Uncordon: "NR-CORDON-1", NodeAnnotations: "NR-ANNOTATION-1", PodAnnotations: "NR-PODMETA-1",
 		EventSource: "NR-EVENT-1",
@@ -78,13 +78,13 @@ func TestEveryExemptionLiftsItsOwn(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for _, id := range Lifted() {
+		for _, id := range Exempted() {
 			if e.Lifts(id) != (id == want) {
 				t.Errorf("%s lifts %s: %v", name, id, e.Lifts(id))
 			}
 		}
 	}
-	if all := Lifted(); !slices.IsSorted(all) || len(all) != len(lifts) {
+	if all := Exempted(); !slices.IsSorted(all) || len(all) != len(lifts) {
 		t.Errorf("lifted are %v", all)
 	}
 }
@@ -153,7 +153,7 @@ func TestAuditDeniesNothing(t *testing.T) {
 }
 
 // The scope of an account in audit mode is not enforced.
-func TestAuditHoldsNobody(t *testing.T) {
+func TestAuditModeDeniesNoAccount(t *testing.T) {
 	c := clusterOf(Account{Scope: Everything(), Audits: true})
 	z := newOver(t, c)
 	decision, reason, _ := z.Authorize(t.Context(), row{asks: request{Verb: "list", Resource: "secrets"}}.complete())

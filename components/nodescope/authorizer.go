@@ -93,17 +93,17 @@ func (z *Authorizer) decideFor(ctx context.Context, who identity, a *request) ru
 		return z.authorizeCredential(ctx, who, r, a)
 	case grantsRights(r, a):
 		return authorizeGrant(who)
-	case !who.held.covers(r):
+	case !who.scopes.covers(r):
 		return noOpinion(notInScope)
 	case who.against != "":
 		return who.denied()
 	}
-	return z.authorizeHeld(ctx, who.node, r, a)
+	return z.authorizeScoped(ctx, who.node, r, a)
 }
 
-// podPatience is the timeout of one look-up of a pod. Together with the waits of the transport
+// podLookupTimeout is the timeout of one look-up of a pod. Together with the waits of the transport
 // and of the node authorizer, it is at most the 3 s after which kube-apiserver gives up.
-const podPatience = 400 * time.Millisecond
+const podLookupTimeout = 400 * time.Millisecond
 
 // identify refreshes the pod before it denies a token because the pod is not found: the pod may
 // be new. It looks for the pod on the node that the token names.
@@ -112,7 +112,7 @@ func (z *Authorizer) identify(ctx context.Context, u user.Info) identity {
 	if who.against != podCurrent.ID || z.Confirmer == nil || who.claims.nodeName == "" {
 		return who
 	}
-	ctx, cancel := context.WithTimeout(ctx, podPatience)
+	ctx, cancel := context.WithTimeout(ctx, podLookupTimeout)
 	defer cancel()
 	why := z.Confirmer.ConfirmPod(ctx, who.claims.nodeName, who.namespace, who.claims.podName, who.claims.podUID)
 	who = identify(u, z.Info)
@@ -122,8 +122,8 @@ func (z *Authorizer) identify(ctx context.Context, u user.Info) identity {
 	return who
 }
 
-// authorizeHeld decides a request for a resource in the scope of a pod on the node.
-func (z *Authorizer) authorizeHeld(ctx context.Context, node string, r Resource, a *request) rules.Decision {
+// authorizeScoped decides a request for a resource in the scope of a pod on the node.
+func (z *Authorizer) authorizeScoped(ctx context.Context, node string, r Resource, a *request) rules.Decision {
 	switch {
 	case r.Group == "" && r.Resource == "nodes":
 		return z.authorizeNode(ctx, node, r, a)

@@ -45,7 +45,7 @@ func scopeRows() []row {
 			request{Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases/status", Namespace: "kube-node-lease",
 				Name: "other"}, false,
 			asNode + "can only access node lease with the same name as the requesting node [NA-LEASE-3] [NS-SCOPE-1]"},
-		{"events of the other group is held too: to read them is refused", nil, "events",
+		{"events of the other group, to read them, is refused", nil, "events",
 			request{Verb: "list", APIGroup: "events.k8s.io", Resource: "events"}, false,
 			asNode + "no rule allows a node to list events.events.k8s.io [NA-UNI-EVENTS] [NS-SCOPE-1]"},
 		{"a new event may make it", nil, "", request{Verb: "create", Resource: "events", Namespace: "ns"}, true,
@@ -53,7 +53,7 @@ func scopeRows() []row {
 		{"deployments, which no node has, is refused", nil, "",
 			request{Verb: "list", APIGroup: "apps", Resource: "deployments"}, false,
 			asNode + "no rule allows a node to list deployments.apps [NA-DEFAULT] [NS-SCOPE-1]"},
-		{"what the node authorizer leaves to others is refused", nil, "*",
+		{"what the node authorizer has no opinion on is refused", nil, "*",
 			request{Verb: "get", Resource: "configmaps", Namespace: "kube-system", Name: "kubeadm-config"}, false,
 			asNode + "no relationship found between node 'me' and this object [NA-PASS-4] [NS-SCOPE-1]"},
 		{"every resource is refused", nil, "secrets", request{Verb: "*", APIGroup: "*", Resource: "*"}, false,
@@ -74,7 +74,7 @@ func scopeRows() []row {
 
 func TestNoOpinionOnOthers(t *testing.T) {
 	for name, u := range map[string]user.Info{
-		"nobody":                    nil,
+		"no user":                   nil,
 		"a user without name":       &user.DefaultInfo{},
 		"a kubelet":                 &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes"}},
 		"an administrator":          &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}},

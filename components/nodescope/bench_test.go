@@ -40,9 +40,9 @@ func BenchmarkAuthorize(b *testing.B) {
 		z    NodeAuthorizer
 		asks *request
 	}{
-		{"held-passes", scoped, held},
-		{"held-denied", scoped, other},
-		{"not-held", scoped, free},
+		{"scoped-allowed", scoped, held},
+		{"scoped-denied", scoped, other},
+		{"out-of-scope", scoped, free},
 		{"two-questions", scoped, patched},
 		{"node-authorizer", scoped.Node, &asNode},
 	} {

@@ -65,7 +65,7 @@ func makesCredential(r Resource, verb string) bool {
 // credential for another user could use that credential to leave its own scope.
 func (z *Authorizer) authorizeCredential(ctx context.Context, who identity, r Resource, a *request) rules.Decision {
 	switch {
-	case who.held.isEmpty():
+	case who.scopes.isEmpty():
 		return noOpinion(notInScope)
 	case who.against != "":
 		return who.denied()
@@ -106,7 +106,7 @@ func approvesCertificate(r Resource, verb string) bool {
 
 // authorizeGrant denies every account with a scope.
 func authorizeGrant(who identity) rules.Decision {
-	if who.held.isEmpty() {
+	if who.scopes.isEmpty() {
 		return noOpinion(notInScope)
 	}
 	return deny(rightsGrant, "an account with a node scope cannot give rights to others")
@@ -134,7 +134,7 @@ func authorizeImpersonation(who identity, a *request) rules.Decision {
 	if a.Verb == "impersonate:associated-node" || strings.HasPrefix(a.Verb, "impersonate-on:associated-node:") {
 		return noOpinion(impersonation)
 	}
-	if who.held.isEmpty() {
+	if who.scopes.isEmpty() {
 		return noOpinion(notInScope)
 	}
 	return deny(impersonation, "a pod that is held to its node may impersonate that node and nobody else")

@@ -166,7 +166,7 @@ func TestRevokedToken(t *testing.T) {
 		unready string
 		want    answer
 	}{
-		{"a revoked token, for what is in no scope: denied", "system:serviceaccount:ns:agent", stolen, false, "",
+		{"revoked token, resource outside the scope: denied", "system:serviceaccount:ns:agent", stolen, false, "",
 			answer{deny, reason, nil}},
 		{"another token of the same account: left to RBAC", "system:serviceaccount:ns:agent", good, false, "",
 			answer{pass, "[NS-PASS-2]", nil}},
@@ -174,7 +174,7 @@ func TestRevokedToken(t *testing.T) {
 			answer{deny, reason, nil}},
 		{"a revoked token while the cluster is not known: denied by its rule", "system:serviceaccount:ns:agent", stolen,
 			false, "is late", answer{deny, reason, nil}},
-		{"a user who is no account: no opinion", "somebody", stolen, false, "", answer{pass, "", nil}},
+		{"user that is not a service account: no opinion", "somebody", stolen, false, "", answer{pass, "", nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			z := newOver(t, clusterOf(Account{Scope: mustScope(t, usualScope), Audits: row.audits}))

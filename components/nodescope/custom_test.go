@@ -110,10 +110,10 @@ func customRows() []row {
 		{"its gadget may get it", nil, "", of("gadgets", "get", "mine"), true, "[NS-CUSTOM-2]"},
 		{"another node's gadget is refused", nil, "", of("gadgets", "get", "theirs"), false,
 			"the object does not belong to node 'me' by its label example.com/node [NS-CUSTOM-2]"},
-		{"what is named as its node may get it", nil, "", of("twins", "get", "me"), true, "[NS-CUSTOM-2]"},
-		{"what is named as another node is refused", nil, "", of("twins", "get", "other"), false,
+		{"an object named as its node may get it", nil, "", of("twins", "get", "me"), true, "[NS-CUSTOM-2]"},
+		{"an object named as another node is refused", nil, "", of("twins", "get", "other"), false,
 			"the object does not belong to node 'me' by its field metadata.name [NS-CUSTOM-2]"},
-		{"a list of what is named as its node may have it", nil, "",
+		{"a list of objects named as its node may have it", nil, "",
 			of("twins", "list", "me", byField("metadata.name", selection.Equals, "me")), true, "[NS-CUSTOM-1]"},
 		{"a patch of its widget's status may do it", nil, "", of("widgets", "patch", "mine", sub("status")), true,
 			"[NS-CUSTOM-2]"},
@@ -134,7 +134,7 @@ func customRows() []row {
 }
 
 // If Objects is nil, access is denied, except to objects that have the name of their node.
-func TestObjectsThatNobodyReads(t *testing.T) {
+func TestCustomResourcesWithoutAReader(t *testing.T) {
 	z := newOver(t, clusterOf(Account{Scope: mustScope(t, usualScope)}))
 	z.Objects = nil
 	for _, tc := range []row{
@@ -151,10 +151,10 @@ func TestObjectsThatNobodyReads(t *testing.T) {
 // A custom resource in the scope that is not declared is denied.
 func TestUndeclaredCustomResources(t *testing.T) {
 	run(t, []row{
-		{"what is not declared is refused", nil, "wheels.example.com", of("wheels", "get", "mine"), false,
+		{"an undeclared resource is refused", nil, "wheels.example.com", of("wheels", "get", "mine"), false,
 			"a pod on node 'me' is held to what that node may do: no rule allows a node to get wheels.example.com " +
 				"[NA-DEFAULT] [NS-SCOPE-1]"},
-		{"what is not declared and not in the scope may have it", nil, "pods", of("wheels", "get", "mine"), true,
+		{"an undeclared resource outside the scope may have it", nil, "pods", of("wheels", "get", "mine"), true,
 			"[NS-PASS-1]"},
 	})
 }

@@ -71,7 +71,7 @@ func FuzzParseExemptions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		e, err := ParseExemptions(value)
-		if e == nil || err != nil && len(e.lifted) > 0 || len(e.lifted) > len(lifts) {
+		if e == nil || err != nil && len(e.exempted) > 0 || len(e.exempted) > len(lifts) {
 			t.Errorf("got %v, %v", e, err)
 		}
 		if e != nil && e.Lifts("NR-NODE-4") && !strings.Contains(value, "taints") {

@@ -59,7 +59,7 @@ func NodeIdentity(u user.Info, info NodeInfo, resource Resource) (nodeName strin
 	}
 	who := identify(u, info)
 	switch {
-	case who.audits || !who.held.covers(resource):
+	case who.audits || !who.scopes.covers(resource):
 		return "", Others
 	case who.against != "":
 		return "", NodeScopedDaemonSet
@@ -74,8 +74,8 @@ type identity struct {
 	claims          claims
 	// node is the node of the pod. It is empty if against is set.
 	node string
-	// held is the scope that applies to the user.
-	held scopes
+	// scopes is the scope that applies to the user.
+	scopes scopes
 	// audits is true if the account is in audit mode: denials are reported but not enforced.
 	audits     bool
 	exemptions *Exemptions
@@ -99,14 +99,14 @@ func identify(u user.Info, info NodeInfo) identity {
 	if !known {
 		return who.refusedAll(unready, "the scope of the account is not known")
 	}
-	who.held[0], who.exemptions, who.audits = account.Scope, account.Exemptions, account.Audits
+	who.scopes[0], who.exemptions, who.audits = account.Scope, account.Exemptions, account.Audits
 	who.claims = readClaims(u.GetExtra())
 	switch who.claims.state {
 	case ofPod:
 		return who.inPod(info)
 	case noPod:
-		who.held[1] = account.OfPods
-		return who.refusedHeld(podClaimed, "the token names no pod")
+		who.scopes[1] = account.OfPods
+		return who.deniedScoped(podClaimed, "the token names no pod")
 	default:
 		return who.refusedAll(podClaimed, "the token's claims of its pod are incomplete")
 	}
@@ -123,20 +123,20 @@ func (who identity) inPod(info NodeInfo) identity {
 	case pod.RunsAs != who.name:
 		return who.refusedAll(podCurrent, "the pod of the token does not run as the account")
 	}
-	who.held[1] = pod.Scope
+	who.scopes[1] = pod.Scope
 	switch {
 	case pod.NodeName == "":
-		return who.refusedHeld(nodeAgrees, "the pod of the token is bound to no node")
+		return who.deniedScoped(nodeAgrees, "the pod of the token is bound to no node")
 	case who.claims.nodeName == "":
-		return who.refusedHeld(nodeAgrees, "the token names no node")
+		return who.deniedScoped(nodeAgrees, "the token names no node")
 	case who.claims.nodeName != pod.NodeName:
-		return who.refusedHeld(nodeAgrees, "the token names another node than the one that its pod is on")
+		return who.deniedScoped(nodeAgrees, "the token names another node than the one that its pod is on")
 	}
 	who.node = pod.NodeName
 	return who
 }
 
-func (who identity) refusedHeld(r rules.Rule, why string) identity {
+func (who identity) deniedScoped(r rules.Rule, why string) identity {
 	who.against, who.why = r.ID, why
 	return who
 }
@@ -149,7 +149,7 @@ func (who identity) denied() rules.Decision {
 // refusedAll is for a user whose scope is not known. Every resource that a scope can contain is
 // then in its scope.
 func (who identity) refusedAll(r rules.Rule, why string) identity {
-	who.against, who.why, who.held = r.ID, why, scopes{everything}
+	who.against, who.why, who.scopes = r.ID, why, scopes{everything}
 	return who
 }
 
@@ -168,10 +168,10 @@ func Identify(u user.Info, info NodeInfo) Identity {
 }
 
 // IsBound reports whether the user has a scope that is not empty.
-func (i Identity) IsBound() bool { return !i.known.held.isEmpty() }
+func (i Identity) IsBound() bool { return !i.known.scopes.isEmpty() }
 
 // Covers reports whether the user is limited to its node on the resource.
-func (i Identity) Covers(r Resource) bool { return i.known.held.covers(r) }
+func (i Identity) Covers(r Resource) bool { return i.known.scopes.covers(r) }
 
 // Node returns the node of the user's pod. It is empty if [Identity.Against] returns a rule:
 // then the user has no access to resources in its scope.

@@ -39,7 +39,7 @@ func identityRows() []row {
 			"a pod on node 'other' is held to what that node may do: no relationship found between node 'other' and this " +
 				"object [NA-SECRET-1] [NS-SCOPE-1]"},
 		{"a secret with a token of no pod is refused", tokenOf("agent", nil), "", secret, false, noPod},
-		{"a config map, which is not held, with a token of no pod may get it", tokenOf("agent", nil), "", config, true,
+		{"a config map outside the scope with a token of no pod may get it", tokenOf("agent", nil), "", config, true,
 			"[NS-PASS-1]"},
 		{"a secret with a token of a Node is refused", edited(map[string][]string{podName: nil, podUID: nil}), "", secret,
 			false, noPod},
@@ -65,11 +65,11 @@ func identityRows() []row {
 			false, broken},
 		{"a secret with a token of a Node UID without node is refused", edited(map[string][]string{nodeName: nil}), "",
 			secret, false, broken},
-		{"a config map, which is not held, with a token of two pods is refused",
+		{"a config map outside the scope with a token of two pods is refused",
 			edited(map[string][]string{podName: {"agent-me", "x"}}), "", config, false, broken},
 		{"a secret with a token of a pod that was deleted is refused", edited(map[string][]string{podName: {"agent-gone"}}),
 			"", secret, false, gone},
-		{"a config map, which is not held, with a token of a pod that was deleted is refused",
+		{"a config map outside the scope with a token of a deleted pod is refused",
 			edited(map[string][]string{podName: {"agent-gone"}}), "", config, false, gone},
 		{"a secret with a token of the pod's predecessor is refused", edited(map[string][]string{podUID: {"uid-before"}}), "",
 			secret, false, "the pod of that name is not the one that the token was made for [NS-IDENT-3]"},
@@ -90,7 +90,7 @@ func identityRows() []row {
 		{"a secret with a token of a pod on no node is refused",
 			tokenOf("agent", claimsOf("agent-pending", "uid-pending", "me")), "", secret, false,
 			"the pod of the token is bound to no node [NS-IDENT-4]"},
-		{"a config map, which is not held, with a token that names no node may get it",
+		{"a config map outside the scope with a token that names no node may get it",
 			edited(map[string][]string{nodeName: nil, nodeUID: nil}), "", config, true, "[NS-PASS-1]"},
 		{"a secret as an account that is not known is refused", tokenOf("stranger", claimsOf("agent-me", "uid-me", "me")), "",
 			secret, false, "the scope of the account is not known [NS-UNREADY]"},
@@ -136,7 +136,7 @@ func TestPodsAdd(t *testing.T) {
 		{"the account", mustScope(t, "secrets"), nil, true, false},
 		{"the pod", nil, mustScope(t, "configmaps"), false, true},
 		{"both", mustScope(t, "secrets"), mustScope(t, "configmaps"), true, true},
-		{"a pod that says nothing", mustScope(t, "secrets"), mustScope(t, ""), true, false},
+		{"pod without claims", mustScope(t, "secrets"), mustScope(t, ""), true, false},
 		{"a pod with everything", mustScope(t, "secrets"), Everything(), true, true},
 	} {
 		t.Run("by "+tc.name, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestPodsAdd(t *testing.T) {
 }
 
 // A token without a pod must not permit more than the tokens of the pods.
-func TestTokensWithoutAPodAreHeldAsThePodsAre(t *testing.T) {
+func TestTokensWithoutAPodHaveTheScopeOfThePods(t *testing.T) {
 	c := clusterOf(Account{OfPods: mustScope(t, "secrets")})
 	for _, tc := range []struct {
 		name string
@@ -190,7 +190,7 @@ func (n *news) ConfirmPod(_ context.Context, node, namespace, name, uid string) 
 	return n.why
 }
 
-func TestNobodyIsRefusedForALateView(t *testing.T) {
+func TestStaleCacheDeniesNoRequest(t *testing.T) {
 	secret := request{Verb: "get", Resource: "secrets", Namespace: "ns", Name: "my-secret"}
 	for _, tc := range []struct {
 		name   string
@@ -212,7 +212,7 @@ func TestNobodyIsRefusedForALateView(t *testing.T) {
 		{"a pod that cannot be looked for", func(p map[string]Pod) { delete(p, "ns/agent-me") }, false,
 			"the API server does not answer", agent(), false,
 			"the pod of the token is not there (the API server does not answer) [NS-IDENT-3]", 1},
-		{"a pod that nobody knows where to look for", func(p map[string]Pod) { delete(p, "ns/agent-me") }, true, "",
+		{"no reader for pods", func(p map[string]Pod) { delete(p, "ns/agent-me") }, true, "",
 			edited(map[string][]string{nodeName: nil, nodeUID: nil}), false,
 			"the pod of the token is not there [NS-IDENT-3]", 0},
 		{"a pod that is known", func(map[string]Pod) {}, true, "", agent(), true, "[NS-SCOPE-1]", 0},
@@ -252,17 +252,17 @@ func TestNodeIdentity(t *testing.T) {
 	}{
 		{"a kubelet", kubelet, secrets, "me", Kubelet},
 		{"a kubelet by name only", &user.DefaultInfo{Name: "system:node:me"}, secrets, "", Others},
-		{"a pod on what is held", agent(), secrets, "me", NodeScopedDaemonSet},
-		{"a pod on what is not held", agent(), configMaps, "", Others},
+		{"pod, resource in the scope", agent(), secrets, "me", NodeScopedDaemonSet},
+		{"pod, resource outside the scope", agent(), configMaps, "", Others},
 		{"a pod of an account without a scope", tokenOf("free", claimsOf("free-me", "uid-free", "me")), secrets, "", Others},
-		{"an account without a pod, on what is held", tokenOf("agent", nil), secrets, "", NodeScopedDaemonSet},
-		{"an account without a pod, on what is not held", tokenOf("agent", nil), configMaps, "", Others},
+		{"account without a pod, resource in the scope", tokenOf("agent", nil), secrets, "", NodeScopedDaemonSet},
+		{"account without a pod, resource outside the scope", tokenOf("agent", nil), configMaps, "", Others},
 		{"a pod that is gone, on anything", edited(map[string][]string{podUID: {"x"}}), configMaps, "", NodeScopedDaemonSet},
 		{"a pod that is gone, on its own rights", edited(map[string][]string{podUID: {"x"}}),
 			Resource{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}, "", Others},
 		{"an account that is not known, on anything", tokenOf("stranger", nil), configMaps, "", NodeScopedDaemonSet},
 		{"an administrator", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, secrets, "", Others},
-		{"nobody", nil, secrets, "", Others},
+		{"no user", nil, secrets, "", Others},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			node, requester := NodeIdentity(tc.who, clusterOf(Account{Scope: mustScope(t, "secrets")}), tc.asks)
@@ -280,8 +280,8 @@ func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 		a := tc.complete()
 		who, want := Identify(a.User, c), identify(a.User, c)
 		r, why, against := who.Against()
-		if who.Node() != want.node || who.Covers(asked(a)) != want.held.covers(asked(a)) || against != (want.against != "") ||
-			why != want.why {
+		if who.Node() != want.node || who.Covers(asked(a)) != want.scopes.covers(asked(a)) ||
+			against != (want.against != "") || why != want.why {
 			t.Errorf("%s: got %+v, want %+v", tc.name, who, want)
 		}
 		if against && r != want.against {
@@ -293,9 +293,9 @@ func TestIdentifyAgreesWithTheAuthorizer(t *testing.T) {
 	}
 }
 
-func TestIdentifyNobody(t *testing.T) {
-	c := clusterOf(Account{Scope: Everything(), Exemptions: &Exemptions{lifted: lifts[Taints]}, Audits: true})
-	for name, u := range map[string]user.Info{"nobody": nil, "a user": &user.DefaultInfo{Name: "x"},
+func TestIdentifyUsersWithoutAScope(t *testing.T) {
+	c := clusterOf(Account{Scope: Everything(), Exemptions: &Exemptions{exempted: lifts[Taints]}, Audits: true})
+	for name, u := range map[string]user.Info{"no user": nil, "a user": &user.DefaultInfo{Name: "x"},
 		"an account without a scope": tokenOf("free", claimsOf("free-me", "uid-free", "me"))} {
 		if who := Identify(u, c); who.IsBound() || who.Covers(Resource{Resource: "pods"}) || who.Audits() ||
 			who.Lifts("NR-NODE-4") {

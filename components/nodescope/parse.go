@@ -123,7 +123,7 @@ func (s *Scope) add(entry string) error {
 	if isSelfReview(r) {
 		return errSelf
 	}
-	if why, not := notHeld[r]; not {
+	if why, not := unsupported[r]; not {
 		return errors.New(why)
 	}
 	if r.Subresource == "" && !isAlone {
@@ -136,9 +136,9 @@ func (s *Scope) add(entry string) error {
 // withoutSubresources is the suffix of an entry that names a resource without its subresources.
 const withoutSubresources = "/-"
 
-// notHeld are resources that cannot be in a scope. An object of such a resource belongs only in
+// unsupported are resources that cannot be in a scope. An object of such a resource belongs only in
 // part to one node. An owner who names one means that part, but would get no access to it.
-var notHeld = map[Resource]string{
+var unsupported = map[Resource]string{
 	{Group: "discovery.k8s.io",
 		Resource: "endpointslices"}: "an EndpointSlice names a node for each endpoint and none for itself, so nobody can " +
 		"be held to those of one node; leave it out, and give the account no more of it by RBAC than reading",

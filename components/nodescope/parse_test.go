@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestScopesHold(t *testing.T) {
+func TestScopesDenyRequestsForOtherNodes(t *testing.T) {
 	pods, podStatus := Resource{Resource: "pods"}, Resource{Resource: "pods", Subresource: "status"}
 	leases := Resource{Group: "coordination.k8s.io", Resource: "leases"}
 	csi := Resource{Group: "storage.k8s.io", Resource: "csinodes"}
@@ -101,7 +101,7 @@ func TestSelfReviewsAreInNoScope(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadHoldsOnEverything(t *testing.T) {
+func TestInvalidScopeCoversAllResources(t *testing.T) {
 	const form = "want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, " +
 		"leases.coordination.k8s.io, *.storage.k8s.io or *"
 	const wildcard = "a wildcard stands for all resources (*) or for all of a group (*.storage.k8s.io) and nowhere else"
@@ -179,7 +179,7 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-func TestEndpointSlicesCannotBeHeld(t *testing.T) {
+func TestEndpointSlicesAreRejectedInAScope(t *testing.T) {
 	s, err := ParseScope("services,endpointslices.discovery.k8s.io")
 	if err == nil || !strings.Contains(err.Error(), "names a node for each endpoint") || !s.IsEverything() {
 		t.Errorf("got %v, %v", s, err)

@@ -88,7 +88,7 @@ func TestNothingPassesEverythingThatOneScopeStops(t *testing.T) {
 }
 
 // All values that cannot be parsed deny the same requests.
-func TestBrokenValuesAreAlike(t *testing.T) {
+func TestInvalidValuesDenyTheSameRequests(t *testing.T) {
 	for _, broken := range entries[len(entries)-4:] {
 		if broken == "" {
 			broken = ","

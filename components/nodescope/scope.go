@@ -46,36 +46,36 @@ func (s *Scope) Covers(r Resource) bool {
 	case s.everything || r.Group == "*" || r.Resource == "*" || r.Subresource == "*":
 		return true
 	}
-	if _, held := s.groups[r.Group]; held {
+	if _, found := s.groups[r.Group]; found {
 		return true
 	}
-	if _, held := s.named[r]; held {
+	if _, found := s.named[r]; found {
 		return true
 	}
-	_, held := s.named[r.withEverySubresource()]
-	return held
+	_, found := s.named[r.withEverySubresource()]
+	return found
 }
 
 // Union returns the scope that contains the resources of all the scopes. It is nil if all of
 // them are empty.
 func Union(all ...*Scope) *Scope {
-	held := &Scope{}
+	found := &Scope{}
 	for _, s := range all {
 		if s.IsEmpty() {
 			continue
 		}
-		held.everything = held.everything || s.everything
+		found.everything = found.everything || s.everything
 		for group := range s.groups {
-			held.withGroup(group)
+			found.withGroup(group)
 		}
 		for r := range s.named {
-			held.with(r)
+			found.with(r)
 		}
 	}
-	if held.IsEmpty() {
+	if found.IsEmpty() {
 		return nil
 	}
-	return held
+	return found
 }
 
 // with adds the resource to a scope that is not yet shared. It also adds the resource's alias,
@@ -85,9 +85,9 @@ func (s *Scope) with(r Resource) {
 		s.named = map[Resource]struct{}{}
 	}
 	s.named[r] = struct{}{}
-	for _, pair := range doors {
-		for i, door := range pair {
-			if r != door && r != door.withEverySubresource() {
+	for _, pair := range aliases {
+		for i, alias := range pair {
+			if r != alias && r != alias.withEverySubresource() {
 				continue
 			}
 			other := pair[1-i]
@@ -106,7 +106,7 @@ func (s *Scope) withGroup(group string) {
 		s.groups = map[string]struct{}{}
 	}
 	s.groups[group] = struct{}{}
-	for _, pair := range doors {
+	for _, pair := range aliases {
 		if pair[0].Group == group || pair[1].Group == group {
 			s.with(pair[0].withEverySubresource())
 		}
@@ -170,12 +170,12 @@ func isSelfReview(r Resource) bool {
 	return false
 }
 
-// doors are pairs of aliases: two resources that give access to the same objects. If a scope
+// aliases are pairs of aliases: two resources that give access to the same objects. If a scope
 // names one of a pair, it contains both.
 //
 // Source: pkg/registry/core/rest/storage_core.go and pkg/registry/events/rest: events of both
 // groups are one store; pkg/registry/core/pod/storage: a Binding is a subresource of a pod.
-var doors = [][2]Resource{
+var aliases = [][2]Resource{
 	{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}},
 	{{Resource: "bindings"}, {Resource: "pods", Subresource: "binding"}},
 }

@@ -32,14 +32,14 @@ func TestDecode(t *testing.T) {
 		want       []string
 		wrong      string
 	}{
-		{"an empty list revokes nothing", "", nil, ""},
+		{"empty list", "", nil, ""},
 		{"a certificate and a token", certificateID + "\n" + tokenID + "\n", []string{tokenID, certificateID}, ""},
 		{"no newline at the end", certificateID, []string{certificateID}, ""},
 		{"comments, blank lines and spaces", "# stolen\n\n  " + certificateID + " # of worker-1\r\n\t\n",
 			[]string{certificateID}, ""},
 		{"an ID twice", certificateID + "\n" + certificateID, []string{certificateID}, ""},
 		{"an ID in a comment is not revoked", "# " + certificateID, nil, ""},
-		{"upper-case digits would match nothing", strings.ToUpper(certificateID), nil, "line 1: "},
+		{"upper-case digits are rejected", strings.ToUpper(certificateID), nil, "line 1: "},
 		{"one digit is missing", certificateID[:len(certificateID)-1], nil, "is not a credential ID"},
 		{"one digit too many", certificateID + "0", nil, "is not a credential ID"},
 		{"another kind", "SHA1=00", nil, "is not a credential ID"},
@@ -73,7 +73,7 @@ func TestUpdate(t *testing.T) {
 		wrong      bool
 	}{
 		{"a valid list replaces the last one", tokenID, []string{tokenID}, false},
-		{"an empty list revokes nothing any more", "", nil, false},
+		{"empty list after an update", "", nil, false},
 		{"a list with a mistake adds to the last one", tokenID + "\nx", []string{tokenID, certificateID}, true},
 		{"a list that is too large keeps the last one", strings.Repeat("\n", maxBytes+1), []string{certificateID}, true},
 	} {
@@ -147,10 +147,10 @@ func TestEdit(t *testing.T) {
 		{"add behind a line without an end", Add("# x", Entry{certificateID, ""}), "# x\n" + certificateID + "\n"},
 		{"a comment stays in its line", Add("", Entry{certificateID, "a\n" + otherID}),
 			certificateID + " # a " + otherID + "\n"},
-		{"add what is there", Add(certificateID, Entry{certificateID, comment}), certificateID},
+		{"add an existing entry", Add(certificateID, Entry{certificateID, comment}), certificateID},
 		{"remove the only one", Remove(certificateID+" # x\n", certificateID), ""},
 		{"remove one of several", Remove("# x\n"+certificateID+"\n"+otherID+"\n", certificateID), "# x\n" + otherID + "\n"},
-		{"remove what is not there", Remove(otherID, certificateID), otherID},
+		{"remove a missing entry", Remove(otherID, certificateID), otherID},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if row.got != row.want {

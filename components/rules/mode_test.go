@@ -14,9 +14,9 @@ func TestParseMode(t *testing.T) {
 		{"off", "off", Off, true},
 		{"audit", "audit", Audit, true},
 		{"enforce", "enforce", Enforce, true},
-		{"nothing is no mode", "", Off, false},
+		{"empty string: invalid mode", "", Off, false},
 		{"case matters", "Enforce", Off, false},
-		{"what an unknown mode is called is no mode", "unknown", Off, false},
+		{"name of an unknown mode: invalid mode", "unknown", Off, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got, err := ParseMode(row.text)

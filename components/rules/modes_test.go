@@ -20,22 +20,22 @@ func TestParseModes(t *testing.T) {
 		want     map[ID]Mode
 		problems []string
 	}{
-		{"nothing leaves one mode for all", table, Enforce, nil, map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce}, nil},
-		{"all of them off has them off", table, Off, nil, map[ID]Mode{"XX-A-1": Off, "XX-B-1": Off}, nil},
-		{"one of them changes that one", table, Audit, map[string]string{"XX-B-1": "off"},
+		{"no rule modes", table, Enforce, nil, map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce}, nil},
+		{"default mode off", table, Off, nil, map[ID]Mode{"XX-A-1": Off, "XX-B-1": Off}, nil},
+		{"one rule mode", table, Audit, map[string]string{"XX-B-1": "off"},
 			map[ID]Mode{"XX-A-1": Audit, "XX-B-1": Off}, nil},
-		{"a word that is no mode hears so", table, Enforce, map[string]string{"XX-A-1": "on"},
+		{"invalid mode", table, Enforce, map[string]string{"XX-A-1": "on"},
 			map[ID]Mode{"XX-A-1": Off, "XX-B-1": Enforce},
 			[]string{`XX-A-1: "on" is no mode: it must be one of off, audit, enforce`}},
-		{"a rule that is always enforced hears so", table, Enforce, map[string]string{"XX-A-2": "off"},
+		{"rule that is always enforced", table, Enforce, map[string]string{"XX-A-2": "off"},
 			map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce},
 			[]string{"XX-A-2 is always enforced: " + optional}},
-		{"rules that are not there hears of all of them", table, Enforce,
+		{"several unknown rules", table, Enforce,
 			map[string]string{"XX-Z-1": "off", "": "off", "xx-a-1": "off"},
 			map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce},
 			[]string{`there is no rule "": ` + optional, `there is no rule "XX-Z-1": ` + optional,
 				`there is no rule "xx-a-1": ` + optional}},
-		{"a rule where none is optional hears so", nil, Enforce, map[string]string{"XX-A-1": "off"}, map[ID]Mode{},
+		{"no optional rules", nil, Enforce, map[string]string{"XX-A-1": "off"}, map[ID]Mode{},
 			[]string{`there is no rule "XX-A-1": optional are none`}},
 	} {
 		t.Run("an administrator who asks for "+tc.name, func(t *testing.T) {

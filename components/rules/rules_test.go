@@ -5,7 +5,7 @@ package rules
 
 import "testing"
 
-func TestReasonAndBack(t *testing.T) {
+func TestFormatThenParseReason(t *testing.T) {
 	rule := Rule{ID: "NA-LEASE-3"}
 	for _, tc := range []struct {
 		name, reason string

@@ -45,7 +45,7 @@ var _ = Describe("bulkhead scope suggest", Label(OnHost), func() {
 				"nodes covers it")
 			nodes := row(s, "nodes")
 			Expect(nodes.Seen).To(BeNumerically(">", 0), "%+v", nodes)
-			Expect(nodes.Beyond).To(BeZero(), "%+v", nodes)
+			Expect(nodes.Extensions).To(BeZero(), "%+v", nodes)
 			Expect(nodes.Stops).To(ContainElement("get"), "of other nodes")
 		})
 

@@ -96,6 +96,6 @@ func tarFolder(ctx context.Context, log io.Writer, folder string, out io.Writer)
 // lock prevents two checkouts from building the same image at the same time.
 func lock(ctx context.Context, report *progress.Reporter) (unlock func(), err error) {
 	return progress.Lock(ctx, filepath.Join(os.TempDir(), "bulkhead-node-image.lock"), func() {
-		report.Say("Another checkout is building the node image: waiting for it.")
+		report.Logf("Another checkout is building the node image: waiting for it.")
 	})
 }

@@ -59,7 +59,7 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	b.Progress.Say("Building the node image %s from source: once on this machine, about 11 minutes on two cores.", tag)
+	b.Progress.Logf("Building the node image %s from source: once on this machine, about 11 minutes on two cores.", tag)
 	// debootstrap waits for a mirror while the compiler uses both cores.
 	debian := progress.Begin(ctx, b.debootstrap)
 	defer debian.Stop()

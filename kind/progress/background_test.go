@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestWhoWaitsGetsWhatWasPrintedAndHowItEnded(t *testing.T) {
+func TestWaitReturnsOutputAndError(t *testing.T) {
 	failed := errors.New("it failed")
 	b := Begin(t.Context(), func(_ context.Context, log io.Writer) error {
 		fmt.Fprint(log, "said")
@@ -28,7 +28,7 @@ func TestWhoWaitsGetsWhatWasPrintedAndHowItEnded(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoppedHasEnded(t *testing.T) {
+func TestStoppedProcessHasEnded(t *testing.T) {
 	ended := false
 	b := Begin(t.Context(), func(ctx context.Context, _ io.Writer) error {
 		<-ctx.Done()

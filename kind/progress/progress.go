@@ -42,8 +42,8 @@ func New(out io.Writer, logs string) (*Reporter, error) {
 // Elapsed returns the time since the Reporter was created, in whole seconds.
 func (r *Reporter) Elapsed() time.Duration { return time.Since(r.start).Round(time.Second) }
 
-// Say prints one line.
-func (r *Reporter) Say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
+// Logf prints one line.
+func (r *Reporter) Logf(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
 
 // Step runs do and reports its progress. A file stores what do writes to log. If do fails, the
 // error contains the end of the log.
@@ -56,20 +56,20 @@ func (r *Reporter) Step(ctx context.Context, title string, do func(ctx context.C
 
 	begin := time.Now()
 	done := make(chan error, 1)
-	r.Say("  … %s", title)
+	r.Logf("  … %s", title)
 	go func() { done <- do(ctx, log) }()
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			r.Say("    %s: %s so far", title, time.Since(begin).Round(time.Second))
+			r.Logf("    %s: %s so far", title, time.Since(begin).Round(time.Second))
 		case err := <-done:
 			if err != nil {
-				r.Say("  ✗ %s (%s)", title, time.Since(begin).Round(time.Second))
+				r.Logf("  ✗ %s (%s)", title, time.Since(begin).Round(time.Second))
 				return r.explain(title, log.Name(), err)
 			}
-			r.Say("  ✓ %s (%s)", title, time.Since(begin).Round(time.Second))
+			r.Logf("  ✓ %s (%s)", title, time.Since(begin).Round(time.Second))
 			return nil
 		}
 	}

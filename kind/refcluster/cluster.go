@@ -209,7 +209,7 @@ func (c *Cluster) CheckOurs(ctx context.Context) error {
 // Lock prevents two checkouts from changing the machine's cluster at the same time.
 func Lock(ctx context.Context, report *progress.Reporter) (unlock func(), err error) {
 	return progress.Lock(ctx, filepath.Join(os.TempDir(), "bulkhead-cluster.lock"), func() {
-		report.Say("Another run is changing the cluster: waiting for it.")
+		report.Logf("Another run is changing the cluster: waiting for it.")
 	})
 }
 

@@ -115,7 +115,7 @@ func (c *Cluster) passOnInterrupt(ctx context.Context, node, command string, don
 	select {
 	case <-done:
 	case <-ctx.Done():
-		c.Progress.Say("    interrupting the installer: it puts the old state back first")
+		c.Progress.Logf("    interrupting the installer: it puts the old state back first")
 		_, _ = c.exec(context.WithoutCancel(ctx), io.Discard, node, "pkill", "-INT", "-f", "^bulkhead "+command)
 	}
 }

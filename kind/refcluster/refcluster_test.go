@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestClusterConfigAddsOnlyWhatTheHostLacks(t *testing.T) {
+func TestClusterConfigAddsOnlyMissingSettings(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		traits hostTraits
 		want   []string
 		not    []string
 	}{
-		{"a common host gets nothing", hostTraits{}, nil, []string{"failCgroupV1", "KubeletInUserNamespace"}},
+		{"default host: no extra settings", hostTraits{}, nil, []string{"failCgroupV1", "KubeletInUserNamespace"}},
 		{"a cgroup v1 host gets failCgroupV1", hostTraits{cgroupV1: true}, []string{"failCgroupV1: false"},
 			[]string{"KubeletInUserNamespace"}},
 		{"a host without CAP_SYS_RESOURCE gets KubeletInUserNamespace", hostTraits{noSysResource: true},

@@ -57,15 +57,15 @@ func (c *Cluster) AwaitKubeProxy(ctx context.Context) error {
 				if err != nil {
 					return false, fmt.Errorf("bulkhead scope list: %w", err)
 				}
-				err = kubeProxyHeld([]byte(list))
+				err = kubeProxyScoped([]byte(list))
 				return err == nil, err
 			})
 		})
 }
 
-// kubeProxyHeld parses the output of `bulkhead scope list`. It returns an error with the reason if
+// kubeProxyScoped parses the output of `bulkhead scope list`. It returns an error with the reason if
 // kube-proxy's scope is not live yet.
-func kubeProxyHeld(list []byte) error {
+func kubeProxyScoped(list []byte) error {
 	var told struct {
 		Accounts []struct{ Namespace, ServiceAccount, Authorization, Admission string }
 		Hosts    []struct{ Node, Problem string }

@@ -40,7 +40,7 @@ func newCertsStatusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all := common.layout.Keeper(policy, time.Now).Status()
+			all := common.layout.Rotator(policy, time.Now).Status()
 			switch output {
 			case "table":
 				return printCertificates(cmd.OutOrStdout(), all)
@@ -97,8 +97,8 @@ continuously.`,
 			if err := host.ValidatePolicy(policy); err != nil {
 				return err
 			}
-			keeper := common.layout.Keeper(policy, time.Now)
-			renewed, err := keeper.Renew(all)
+			rotator := common.layout.Rotator(policy, time.Now)
+			renewed, err := rotator.Renew(all)
 			for _, name := range renewed {
 				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "renewed %s\n", name)
 			}

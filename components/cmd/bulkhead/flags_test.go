@@ -17,7 +17,7 @@ import (
 
 const longRecord = `{"image": "example.test/b:1", "version": "v1", "certificates": {"validity": 600000000000, "renewBefore": 420000000000}}`
 
-func TestALaterRunKeepsWhatItsFlagsDoNotName(t *testing.T) {
+func TestReinstallKeepsUnsetFlags(t *testing.T) {
 	month := 30 * 24 * time.Hour
 	for _, tc := range []struct {
 		name, record string
@@ -27,11 +27,11 @@ func TestALaterRunKeepsWhatItsFlagsDoNotName(t *testing.T) {
 	}{
 		{"a first run takes the defaults", "", nil, "ghcr.io/bulkhead-k8s/bulkhead:v2",
 			pki.Policy{Validity: 3 * month, RenewBefore: month}},
-		{"a later run keeps what was chosen", longRecord, nil, "example.test/b:1",
+		{"reinstall keeps the chosen values", longRecord, nil, "example.test/b:1",
 			pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}},
-		{"a flag changes what it names", longRecord, []string{"--image=other:2", "--cert-validity=1h"}, "other:2",
+		{"flag changes only its own value", longRecord, []string{"--image=other:2", "--cert-validity=1h"}, "other:2",
 			pki.Policy{Validity: time.Hour, RenewBefore: 7 * time.Minute}},
-		{"an image that nobody chose follows the version",
+		{"default image follows the version",
 			`{"image": "ghcr.io/bulkhead-k8s/bulkhead:v1", "version": "v1", "certificates": {"validity": 7200000000000, "renewBefore": 3600000000000}}`,
 			nil, "ghcr.io/bulkhead-k8s/bulkhead:v2", pki.Policy{Validity: 2 * time.Hour, RenewBefore: time.Hour}},
 	} {

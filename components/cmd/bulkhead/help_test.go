@@ -16,8 +16,8 @@ func TestTheExampleOfInstallNamesAnImage(t *testing.T) {
 	}
 }
 
-// TestWhatMessagesTellToRunIsThere checks that the commands in the installer's messages exist.
-func TestWhatMessagesTellToRunIsThere(t *testing.T) {
+// TestCommandsInMessagesExist checks that the commands in the installer's messages exist.
+func TestCommandsInMessagesExist(t *testing.T) {
 	var got []string
 	for _, c := range newRootCommand().Commands() {
 		got = append(got, c.Name())

@@ -37,7 +37,7 @@ func newInstallCommand() *cobra.Command {
 		common     hostFlags
 		options    controlplane.Options
 		profile    string
-		beyond     beyondFlags
+		extensions extensionFlags
 		policy     string
 		kubeletAPI bool
 		dryRun     bool
@@ -53,7 +53,7 @@ func newInstallCommand() *cobra.Command {
 			if options.Profile, err = controlplane.ParseProfile(profile); err != nil {
 				return err
 			}
-			if err := common.remember(cmd.Flags(), &options, &beyond, policy, kubeletAPI); err != nil {
+			if err := common.remember(cmd.Flags(), &options, &extensions, policy, kubeletAPI); err != nil {
 				return err
 			}
 			installer, err := common.installer(cmd.OutOrStdout())
@@ -69,7 +69,7 @@ func newInstallCommand() *cobra.Command {
 	fs := cmd.Flags()
 	common.add(fs)
 	addCertificateFlags(fs, &options.Certificates, controlPlaneCertificates)
-	beyond.add(fs)
+	extensions.add(fs)
 	fs.StringVar(&policy, policyFlag, "",
 		"Configuration of node-restriction, instead of the profile's. It is copied to configuration.yaml on this host. A "+
 			"later run without this flag keeps it; an empty value restores the profile's.")
@@ -93,16 +93,16 @@ func newInstallCommand() *cobra.Command {
 
 // remember sets options whose flags are not set to the recorded values of the installation on this
 // host.
-func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, beyond *beyondFlags, policy string,
+func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, extensions *extensionFlags, policy string,
 	kubeletAPI bool) error {
 	var errs [6]error
 	o.Image, errs[0] = f.image(fs, o.Image)
 	o.Certificates, errs[1] = f.certificatePolicy(fs, o.Certificates)
-	o.Beyond, errs[2] = f.beyond(fs, beyond)
+	o.Extensions, errs[2] = f.extensions(fs, extensions)
 	o.Policy, errs[3] = f.policy(fs, policy)
 	o.KubeletAPI, errs[4] = f.kubeletAPI(fs, kubeletAPI)
 	o.NodeScope, errs[5] = f.nodeScope(fs, o.Profile, o.NodeScope)
 	o.KubeletAPISaid = fs.Changed(kubeletAPIFlag)
-	o.BeyondSaid = fs.Changed("beyond-upstream") || fs.Changed("rule-mode")
+	o.ExtensionsSet = fs.Changed("beyond-upstream") || fs.Changed("rule-mode")
 	return errors.Join(errs[:]...)
 }

@@ -65,15 +65,15 @@ func printKubeletAccess(ctx context.Context, out io.Writer, client kubernetes.In
 	if err != nil {
 		return fmt.Errorf("reading ClusterRoleBindings: %w", err)
 	}
-	holders := kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items})
+	grantees := kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items})
 	if output == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(holders)
+		return encoder.Encode(grantees)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "WHO\tVERBS ON NODES/PROXY\tBY\tLOSES IN STRICT MODE")
-	for _, h := range holders {
+	for _, h := range grantees {
 		verbs := strings.Join(h.Verbs, ",")
 		if len(h.Nodes) > 0 {
 			verbs += " of " + strings.Join(h.Nodes, ",")

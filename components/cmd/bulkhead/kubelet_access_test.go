@@ -40,7 +40,7 @@ func TestKubeletAccess(t *testing.T) {
 	if err := printKubeletAccess(t.Context(), &text, client, "json"); err != nil {
 		t.Fatal(err)
 	}
-	var holders []kubeletaccess.Holder
+	var holders []kubeletaccess.Grantee
 	if err := json.Unmarshal(text.Bytes(), &holders); err != nil || len(holders) != 1 || len(holders[0].Loses) != 9 {
 		t.Errorf("%v in\n%s", err, &text)
 	}

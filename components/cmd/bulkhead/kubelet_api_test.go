@@ -12,7 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
-func TestWhoHasSaidWhatOfTheKubeletAPI(t *testing.T) {
+func TestKubeletAPIFlagPrecedence(t *testing.T) {
 	for _, tc := range []struct {
 		name, record string
 		args         []string
@@ -20,23 +20,23 @@ func TestWhoHasSaidWhatOfTheKubeletAPI(t *testing.T) {
 		said         bool
 	}{
 		{"a first run leaves it to the profile and the cluster", "", nil, nil, false},
-		{"a first run is told yes", "", []string{"--kubelet-api"}, new(true), true},
-		{"a first run is told no", "", []string{"--kubelet-api=false"}, new(false), true},
+		{"first install, --kubelet-api", "", []string{"--kubelet-api"}, new(true), true},
+		{"first install, --kubelet-api=false", "", []string{"--kubelet-api=false"}, new(false), true},
 		{"a later run keeps it", `{"kubeletAPI": true}`, nil, new(true), false},
 		{"a later run keeps a no", `{"kubeletAPI": false}`, nil, new(false), false},
-		{"a later run was told nothing", `{"profile": "hardened"}`, nil, nil, false},
-		{"a later run is told no", `{"kubeletAPI": true}`, []string{"--kubelet-api=false"}, new(false), true},
-		{"a later run is told yes", `{"kubeletAPI": false}`, []string{"--kubelet-api"}, new(true), true},
+		{"reinstall of a record without the setting", `{"profile": "hardened"}`, nil, nil, false},
+		{"reinstall, --kubelet-api=false", `{"kubeletAPI": true}`, []string{"--kubelet-api=false"}, new(false), true},
+		{"reinstall, --kubelet-api", `{"kubeletAPI": false}`, []string{"--kubelet-api"}, new(true), true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				common  hostFlags
-				beyond  beyondFlags
-				options controlplane.Options
+				common     hostFlags
+				extensions extensionFlags
+				options    controlplane.Options
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			common.add(fs)
-			beyond.add(fs)
+			extensions.add(fs)
 			kubeletAPI := fs.Bool(kubeletAPIFlag, true, "")
 			common.layout.State = t.TempDir()
 			if tc.record != "" {
@@ -45,7 +45,7 @@ func TestWhoHasSaidWhatOfTheKubeletAPI(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			if err := common.remember(fs, &options, &beyond, "", *kubeletAPI); err != nil {
+			if err := common.remember(fs, &options, &extensions, "", *kubeletAPI); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, options.KubeletAPI); diff != "" || options.KubeletAPISaid != tc.said {

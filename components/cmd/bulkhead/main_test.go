@@ -20,9 +20,9 @@ const childSignal = "BULKHEAD_TEST_CHILD_SIGNAL"
 // childLimit ends a child that did not receive its signal.
 const childLimit = 10 * time.Second
 
-// TestALostTerminalIsNoSuddenEnd starts a process whose output has no reader, as after `bulkhead
+// TestClosedOutputDoesNotStopSignalHandling starts a process whose output has no reader, as after `bulkhead
 // install | tee log` and Ctrl-C. Then it sends a signal to the process.
-func TestALostTerminalIsNoSuddenEnd(t *testing.T) {
+func TestClosedOutputDoesNotStopSignalHandling(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			child := exec.Command(os.Args[0], "-test.run=^TestChild$")

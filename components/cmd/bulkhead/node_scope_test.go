@@ -25,7 +25,7 @@ func TestNodeScopeFlags(t *testing.T) {
 		args []string
 		want scope.Options
 	}{
-		{"nothing is off", nil, scope.Options{}},
+		{"no flags: node scope is off", nil, scope.Options{}},
 		{"on", []string{"--node-scope"}, scope.Options{On: true}},
 		{"on with custom resources",
 			[]string{"--node-scope=true", "--node-scope-custom-resources=a.example.com=field:spec.node"},
@@ -45,7 +45,7 @@ func TestNodeScopeFlags(t *testing.T) {
 	}
 }
 
-func TestWhatWasSaidOfNodeScope(t *testing.T) {
+func TestNodeScopeFlagPrecedence(t *testing.T) {
 	const widgets = "widgets.example.com=field:spec.node"
 	on := scope.Options{On: true, CustomResources: widgets}
 	for _, tc := range []struct {
@@ -54,12 +54,12 @@ func TestWhatWasSaidOfNodeScope(t *testing.T) {
 		args         []string
 		want         scope.Options
 	}{
-		{"a first run is told nothing", "", controlplane.Hardened, nil, scope.Options{}},
-		{"a first run is told", "", controlplane.Hardened, []string{"--node-scope"}, scope.Options{On: true}},
+		{"first install without flags", "", controlplane.Hardened, nil, scope.Options{}},
+		{"first install, --node-scope", "", controlplane.Hardened, []string{"--node-scope"}, scope.Options{On: true}},
 		{"a later run goes on", "on", controlplane.Hardened, nil, on},
 		{"a later run in another profile goes on", "on", controlplane.Parity, nil, on},
-		{"a later run says it again", "on", controlplane.Hardened, []string{"--node-scope"}, on},
-		{"a later run is told no", "on", controlplane.Hardened, []string{"--node-scope=false"}, scope.Options{}},
+		{"reinstall repeats the flag", "on", controlplane.Hardened, []string{"--node-scope"}, on},
+		{"reinstall, --node-scope=false", "on", controlplane.Hardened, []string{"--node-scope=false"}, scope.Options{}},
 		{"a later run forgets the resources", "on", controlplane.Hardened, []string{"--node-scope-custom-resources="},
 			scope.Options{On: true}},
 		{"a run that removes everything", "on", controlplane.InTree, nil, scope.Options{}},

@@ -31,8 +31,8 @@ func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
 		return nil
 	}
 	row(out, "installed by", "bulkhead "+record.Version)
-	keeper := k.Layout.KubeletKeeper(record.Certificates, time.Now)
-	printHealth(out, "kubelet", k.System.Closed(ctx, keeper.Leaves[0].Pair, k.Layout.KubeletClientCA()))
+	rotator := k.Layout.KubeletRotator(record.Certificates, time.Now)
+	printHealth(out, "kubelet", k.System.Closed(ctx, rotator.Leaves[0].Pair, k.Layout.KubeletClientCA()))
 	switch address, err := k.System.ProxyAddress(ctx); {
 	case err != nil:
 		row(out, "proxy", "unknown: cannot ask the API server: "+err.Error())
@@ -42,5 +42,5 @@ func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
 		printHealth(out, "proxy", k.System.ProxyServes(ctx, address))
 	}
 	_, _ = fmt.Fprintln(out)
-	return printCertificates(out, keeper.Status())
+	return printCertificates(out, rotator.Status())
 }

@@ -25,10 +25,10 @@ func TestHowLongTheCertificateOfANodesProxyLives(t *testing.T) {
 		want     pki.Policy
 	}{
 		{"a first run: the default", pki.Policy{}, nil, nodeCertificates},
-		{"a later run: what was chosen", chosen, nil, chosen},
-		{"a later run with a flag: what the flag says", chosen, []string{"--cert-validity=2h"},
+		{"reinstall keeps the chosen lifetime", chosen, nil, chosen},
+		{"reinstall with a flag takes the flag's lifetime", chosen, []string{"--cert-validity=2h"},
 			pki.Policy{Validity: 2 * time.Hour, RenewBefore: 10 * time.Minute}},
-		{"after an older version that was told nothing: the default", controlPlaneCertificates, nil, nodeCertificates},
+		{"record of an older version without a lifetime: default", controlPlaneCertificates, nil, nodeCertificates},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (

@@ -90,9 +90,10 @@ func TestRevoke(t *testing.T) {
 			after: map[string]string{"credential-ids": stolenToken}, out: "revoked already: " + stolenToken},
 		{name: "a dry run changes nothing", flags: revokeFlags{ids: []string{stolenToken}, dryRun: true},
 			out: "dry run: revoked: " + stolenToken},
-		{name: "a certificate of somebody else is noted", flags: revokeFlags{certificates: []string{"-"}}, stdin: stranger,
+		{name: "certificate that another user revoked is noted",
+			flags: revokeFlags{certificates: []string{"-"}}, stdin: stranger,
 			out: `note: "admin" is not a node: kube-apiserver accepts its certificate`},
-		{name: "nothing", wrong: "there is nothing to revoke: give --certificate, --credential-id or --crl"},
+		{name: "empty list", wrong: "there is nothing to revoke: give --certificate, --credential-id or --crl"},
 		{name: "the own credential", flags: revokeFlags{ids: []string{ownToken}},
 			wrong: `it is the credential of "admin" that this command uses`},
 		{name: "no ID", flags: revokeFlags{ids: []string{"x"}}, wrong: `--credential-id: "x" is not a credential ID`},
@@ -212,7 +213,7 @@ func TestRevokeList(t *testing.T) {
 	}{
 		{"no list", "table", nil, "nothing is revoked\n"},
 		{"an empty list, JSON", "json", map[string]string{}, "{\n  \"credentials\": [],\n  \"lists\": []\n}\n"},
-		{"what cannot be used", "table", map[string]string{"credential-ids": "x", "y.crl": "junk"},
+		{"invalid arguments", "table", map[string]string{"credential-ids": "x", "y.crl": "junk"},
 			"NOT REVOKED: \"x\" is not a credential ID"},
 		{"a list that cannot be used", "table", map[string]string{"y.crl": "junk"}, "y.crl  NOT USED: parsing a CRL"},
 	} {

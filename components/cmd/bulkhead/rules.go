@@ -176,7 +176,7 @@ func defaultIn(p controlplane.Profile, r rules.Rule) string {
 	case r.Configured:
 		return "as configured"
 	case r.Optional:
-		return r.Among(p.BeyondUpstream()).String()
+		return r.Among(p.ExtensionMode()).String()
 	}
 	return "always"
 }

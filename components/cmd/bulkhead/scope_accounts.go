@@ -162,10 +162,10 @@ func olderThan(since time.Time, created []time.Time) *int {
 func (a *annotations) resources() string {
 	var parts []string
 	if a.has {
-		parts = append(parts, held(a.own))
+		parts = append(parts, describeScope(a.own))
 	}
 	for _, value := range slices.Sorted(maps.Keys(a.ofPods)) {
-		parts = append(parts, "pods: "+held(value))
+		parts = append(parts, "pods: "+describeScope(value))
 	}
 	if len(parts) == 0 {
 		return "none any more"
@@ -173,8 +173,8 @@ func (a *annotations) resources() string {
 	return strings.Join(parts, "; ")
 }
 
-// held returns the effective value of an annotation.
-func held(value string) string {
+// describeScope returns the effective value of an annotation.
+func describeScope(value string) string {
 	if _, err := nodescope.ParseScope(value); err != nil {
 		return "* (cannot be read)"
 	}

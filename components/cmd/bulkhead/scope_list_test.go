@@ -142,7 +142,7 @@ ns         new             * (cannot be read)  enforce  pending        pending  
 ns         viapod          pods: secrets       enforce  pending        pending    -
 `,
 		},
-		{"one host has told nothing, the other nothing lately", map[string]scopelist.Record{"cp-1": told(time.Hour, both)}, `
+		{"one host has no report, the other an old one", map[string]scopelist.Record{"cp-1": told(time.Hour, both)}, `
 NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
 ns         audited         *                   audit    pending        pending    -
 ns         changed         pods                enforce  pending        pending    -

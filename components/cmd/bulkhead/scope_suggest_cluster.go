@@ -19,8 +19,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// viewPatience limits the time to list the objects that define which node a request concerns.
-const viewPatience = time.Minute
+// cacheSyncTimeout limits the time to list the objects that define which node a request concerns.
+const cacheSyncTimeout = time.Minute
 
 // nodesAsTheyAre returns node-authorizer with every rule enforced, over the current objects of the
 // cluster. Its informers run until forget is called.
@@ -53,14 +53,14 @@ func nodesAsTheyAre(ctx context.Context, progress io.Writer,
 }
 
 func waitForView(ctx context.Context, view *graphsync.Sync) error {
-	ctx, cancel := context.WithTimeout(ctx, viewPatience)
+	ctx, cancel := context.WithTimeout(ctx, cacheSyncTimeout)
 	defer cancel()
 	for !view.HasSynced() {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("the cluster could not be read within %v: the credentials have to list and watch nodes, pods, "+
 				"persistentvolumes, persistentvolumeclaims, volumeattachments, resourceslices, certificatesigningrequests and "+
-				"podcertificaterequests in every namespace", viewPatience)
+				"podcertificaterequests in every namespace", cacheSyncTimeout)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

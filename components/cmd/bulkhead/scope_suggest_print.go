@@ -81,11 +81,11 @@ func suggestionTable(out io.Writer, all []scopesuggest.Resource) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "RESOURCE\tSEEN\tBEYOND ITS NODE\tIN THE SCOPE\tSTOPS, BUT FOR ITS OWN NODE'S / WHY NOT")
 	for _, r := range all {
-		held, told := "no", r.Why
-		if r.Held {
-			held, told = "yes", strings.Join(r.Stops, ",")
+		inScope, detail := "no", r.Why
+		if r.InScope {
+			inScope, detail = "yes", strings.Join(r.Stops, ",")
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", printable(r.Name), r.Seen, r.Beyond, held, printable(told))
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", printable(r.Name), r.Seen, r.OtherNodes, inScope, printable(detail))
 	}
 	return table.Flush()
 }

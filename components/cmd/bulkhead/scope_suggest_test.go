@@ -98,7 +98,7 @@ func TestScopeSuggestOfFiles(t *testing.T) {
 	}
 }
 
-func TestScopeSuggestSaysWhatIsWrong(t *testing.T) {
+func TestScopeSuggestErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for _, tc := range []struct {
 		name string

@@ -65,7 +65,7 @@ func newStatusCommand() *cobra.Command {
 				return err
 			}
 			_, _ = fmt.Fprintln(out)
-			return printCertificates(out, common.layout.Keeper(policy, time.Now).Status())
+			return printCertificates(out, common.layout.Rotator(policy, time.Now).Status())
 		},
 	}
 	common.add(cmd.Flags())
@@ -92,7 +92,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 		return unfinished != "", nil
 	}
 	row(out, "profile", string(record.Profile))
-	row(out, "beyond upstream", record.Beyond.In(record.Profile))
+	row(out, "beyond upstream", record.Extensions.In(record.Profile))
 	row(out, "node policy", record.Policy.In(f.layout, record.Profile))
 	row(out, "kubelet API", kubeletAPIOf(f.layout, record))
 	row(out, "node scope", nodeScopeOf(f.layout, record))

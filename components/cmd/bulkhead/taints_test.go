@@ -62,8 +62,8 @@ func TestTaintsClear(t *testing.T) {
 		{"one key", "n1", "dedicated", "forgotten: dedicated=pii:NoExecute\n"},
 		{"of a Node that is gone", "n2", "compromised", "forgotten: compromised:NoExecute\n"},
 		{"a key that is not there", "n2", "dedicated", "no such taint is remembered any more\n"},
-		{"of a node that nothing is remembered of", "n4", "", "no such taint is remembered any more\n"},
-		{"what cannot be read", "n3", "", "no such taint is remembered any more\n"},
+		{"node without recorded taints", "n4", "", "no such taint is remembered any more\n"},
+		{"unreadable record", "n3", "", "no such taint is remembered any more\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -20,5 +20,5 @@ func start(ctx context.Context, c *config) error {
 
 // run renews certificates until ctx is done.
 func run(ctx context.Context, c *config) error {
-	return c.layout.Keeper(c.policy, time.Now).Watch(ctx)
+	return c.layout.Rotator(c.policy, time.Now).Watch(ctx)
 }

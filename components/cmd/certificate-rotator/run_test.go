@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, c) }()
-	keeper := o.layout.Keeper(o.policy, time.Now)
+	keeper := o.layout.Rotator(o.policy, time.Now)
 	for deadline := time.Now().Add(20 * time.Second); due(keeper) != ""; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("certificate %s is not renewed", due(keeper))
@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 }
 
 // due returns the name of a certificate that must be renewed, or nothing.
-func due(keeper pki.Keeper) string {
+func due(keeper pki.Rotator) string {
 	for _, status := range keeper.Status() {
 		if status.Due != "" {
 			return status.Name

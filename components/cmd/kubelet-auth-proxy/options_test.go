@@ -31,12 +31,12 @@ func parse(args string) (*config, error) {
 	return got, command.Execute()
 }
 
-func TestFlagsThatAreInOrder(t *testing.T) {
+func TestValidFlags(t *testing.T) {
 	for _, tt := range []struct {
 		name, args     string
 		exec, audience rules.Mode
 	}{
-		{"strict enforces what it has, and audits audiences", "", rules.Enforce, rules.Audit},
+		{"strict enforces its rules and audits audiences", "", rules.Enforce, rules.Audit},
 		{"one rule can be in audit, and leaves the others as they are", "--rule-mode=KA-EXEC-1=audit", rules.Audit,
 			rules.Audit},
 		{"audiences can be enforced", "--rule-mode=KA-AUD-1=enforce", rules.Enforce, rules.Enforce},
@@ -64,7 +64,7 @@ func TestFlagsThatAreInOrder(t *testing.T) {
 	}
 }
 
-func TestFlagsThatAreNot(t *testing.T) {
+func TestInvalidFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--bind-addresses=192.0.2.1":                        "--node-name is empty",
 		"--node-name=n":                                     "--bind-addresses is empty",
@@ -109,7 +109,7 @@ func TestFlagsThatAreNot(t *testing.T) {
 
 // Every flag has a description. A flag without a default has no value that would be right for every
 // node.
-func TestEveryFlagSaysWhatItDoes(t *testing.T) {
+func TestEveryFlagHasADescription(t *testing.T) {
 	o := defaultOptions()
 	sections := o.flags()
 	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig", "node-name",

@@ -30,7 +30,7 @@ type config struct {
 	features   nodeauthorizer.Features
 	limits     webhook.Limits
 	maxViewAge time.Duration
-	beyond     beyond
+	extensions extensions
 	// scope is nil if node scope is off.
 	scope   *scope
 	logging *logsapi.LoggingConfiguration
@@ -57,7 +57,7 @@ func (o *options) config() (*config, error) {
 		features:   features,
 		limits:     o.Limits,
 		maxViewAge: o.maxViewAge,
-		beyond:     o.beyond.config(),
+		extensions: o.extensions.config(),
 		scope:      o.scope.config(),
 		logging:    o.Logging,
 		server:     o.Server(),
@@ -76,7 +76,7 @@ func (o *options) validate() []error {
 	_, err := o.features()
 	report(err != nil, "%w", err)
 	report(o.maxViewAge < minViewAge, "--max-view-age is %v, want at least %v", o.maxViewAge, minViewAge)
-	problems = append(problems, o.beyond.validate()...)
+	problems = append(problems, o.extensions.validate()...)
 	return append(problems, o.scope.validate()...)
 }
 

@@ -24,7 +24,7 @@ type options struct {
 	mode       string
 	gates      program.Gates
 	maxViewAge time.Duration
-	beyond     beyondOptions
+	extensions extensionOptions
 	scope      scopeOptions
 }
 
@@ -38,7 +38,7 @@ func defaultOptions() *options {
 		mode:       strict,
 		gates:      program.Gates{},
 		maxViewAge: graphsync.DefaultMaxAge,
-		beyond:     defaultBeyondOptions(),
+		extensions: defaultExtensionOptions(),
 	}
 }
 
@@ -57,7 +57,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 		"How long the API server may say nothing about a resource before requests of nodes are left to the authorizers "+
 			"behind. A healthy one says something every minute.")
 
-	o.beyond.add(sections.FlagSet("beyond upstream"))
+	o.extensions.add(sections.FlagSet("beyond upstream"))
 	o.scope.add(sections.FlagSet("node scope"))
 	o.AddTo(&sections, webhookPath)
 	return sections

@@ -41,7 +41,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 		features:   nodeauthorizer.DefaultFeatures(),
 		limits:     webhook.Limits{InFlight: 2000, InFlightPerNode: 200},
 		maxViewAge: 5 * time.Minute,
-		beyond:     beyond{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second},
+		extensions: extensions{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second},
 		server: serve.Config{
 			BindAddress: "127.0.0.1", SecurePort: 10461, HealthPort: 10462,
 			CertFile: dir + "serving.crt", KeyFile: dir + "serving.key", ClientCAFile: dir + "client-ca.crt",
@@ -55,7 +55,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		want.logging = got.logging
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{}, beyond{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{}, extensions{})); diff != "" {
 			t.Errorf("%v (-want +got)\n%s", args, diff)
 		}
 	}
@@ -102,7 +102,7 @@ func TestProblems(t *testing.T) {
 	}{
 		{"the defaults have none", func(*options) {}, nil},
 		{"a mode has to be known", func(o *options) { o.mode = "off" }, []string{`--mode is "off", want strict or compat`}},
-		{"no mode is no mode", func(o *options) { o.mode = "" }, []string{`--mode is "", want strict or compat`}},
+		{"empty mode: rejected", func(o *options) { o.mode = "" }, []string{`--mode is "", want strict or compat`}},
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
 			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
 		{"only loopback is bound", func(o *options) { o.BindAddress = "0.0.0.0" },
@@ -115,7 +115,7 @@ func TestProblems(t *testing.T) {
 			[]string{"--allowed-client-names is [], want names"}},
 		{"a client has a name", func(o *options) { o.AllowedClientNames = []string{""} },
 			[]string{`--allowed-client-names is [""], want names`}},
-		{"one node's share is no more than all", func(o *options) { o.Limits.InFlight = 199 },
+		{"per-node share above the total: rejected", func(o *options) { o.Limits.InFlight = 199 },
 			[]string{"--max-requests-in-flight is 199, less than one node's share of 200"}},
 		{"a view has to be able to stay fresh", func(o *options) { o.maxViewAge = 10*time.Second - 1 },
 			[]string{"--max-view-age is 9.999999999s, want at least 10s"}},
@@ -123,7 +123,7 @@ func TestProblems(t *testing.T) {
 			[]string{"--node-scope-custom-resources is given without --node-scope"}},
 		{"custom resources can be read", func(o *options) { o.scope = scopeOptions{on: true, custom: "pods=field:x"} },
 			[]string{`--node-scope-custom-resources: custom resources of nodes: "pods=field:x": the resource is not a custom one`}},
-		{"every problem is told", func(o *options) {
+		{"every problem is reported", func(o *options) {
 			*o = options{Options: program.Options{Limits: webhook.Limits{InFlight: -1}, Logging: o.Logging}}
 		}, []string{
 			"--kubeconfig is empty", `--bind-address is "", want an address of loopback`,

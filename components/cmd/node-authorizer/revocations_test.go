@@ -106,7 +106,7 @@ func TestRevocationsOutliveAnOutage(t *testing.T) {
 // The list is read only if a rule needs it.
 func TestRevocationsAreFollowedWhereARuleNeedsThem(t *testing.T) {
 	for mode, want := range map[rules.Mode]bool{rules.Off: false, rules.Audit: true, rules.Enforce: true} {
-		v := newView(fake.NewClientset(), &config{beyond: beyond{modes: nodeauthorizer.Modes(mode)}})
+		v := newView(fake.NewClientset(), &config{extensions: extensions{modes: nodeauthorizer.Modes(mode)}})
 		if got := v.revoked != nil; got != want || (v.revokedSet() != nil) != want {
 			t.Errorf("%v: followed %v, want %v", mode, got, want)
 		}

@@ -90,7 +90,7 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	}
 	reader := livelookup.New(livelookup.Config{Client: v.client, View: v.sync, Registry: registry})
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
-		Mode: c.mode, Features: c.features, Modes: c.beyond.modes,
+		Mode: c.mode, Features: c.features, Modes: c.extensions.modes,
 		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
 	})
 	handler := sarwebhook.New(sarwebhook.Config{

@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	var revoked atomic.Bool
 	o := defaultOptions()
 	program := programtest.Place(t, &o.Options, apiServer(t, begin, &revoked).URL)
-	o.beyond.RuleModes = map[string]string{"NA-ENDPOINTS-1": "audit"}
+	o.extensions.RuleModes = map[string]string{"NA-ENDPOINTS-1": "audit"}
 	c, err := o.config()
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.
 	// A pod must not do what its node may not do. This authorizer is always strict, even if the
 	// webhook for nodes runs in compat mode.
 	node := nodeauthorizer.New(nodeauthorizer.Config{
-		Mode: nodeauthorizer.Strict, Features: c.features, Modes: c.beyond.modes,
+		Mode: nodeauthorizer.Strict, Features: c.features, Modes: c.extensions.modes,
 		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready,
 	})
 	entry.handler = sarwebhook.New(sarwebhook.Config{

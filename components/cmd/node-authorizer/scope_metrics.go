@@ -15,8 +15,8 @@ import (
 // is.
 type scopeCollector struct {
 	metrics.BaseStableCollector
-	view                        *view
-	scoped, unread, beyond, lag *metrics.Desc
+	view                           *view
+	scoped, unread, overShare, lag *metrics.Desc
 }
 
 func newScopeCollector(v *view) *scopeCollector {
@@ -28,7 +28,7 @@ func newScopeCollector(v *view) *scopeCollector {
 		unread: metrics.NewDesc("bulkhead_node_scope_unread_annotations",
 			"Objects of which a node scope annotation cannot be read, so that pods are held on everything, or exempted from "+
 				"nothing.", kind, nil, metrics.ALPHA, ""),
-		beyond: metrics.NewDesc("bulkhead_node_scope_beyond_share",
+		overShare: metrics.NewDesc("bulkhead_node_scope_beyond_share",
 			"Objects beyond their namespace's share. reason=list: the account has a scope and is not protected. "+
 				"reason=values: its annotation is one of too many different ones, so its pods are held on everything.",
 			[]string{"kind", "reason"}, nil, metrics.ALPHA, ""),
@@ -42,7 +42,7 @@ func newScopeCollector(v *view) *scopeCollector {
 func (c *scopeCollector) DescribeWithStability(out chan<- *metrics.Desc) {
 	out <- c.scoped
 	out <- c.unread
-	out <- c.beyond
+	out <- c.overShare
 	out <- c.lag
 }
 
@@ -55,10 +55,10 @@ func (c *scopeCollector) CollectWithStability(out chan<- metrics.Metric) {
 	gauge(c.scoped, stats.Pods, "Pod")
 	gauge(c.unread, stats.UnreadAccounts, "ServiceAccount")
 	gauge(c.unread, stats.UnreadPods, "Pod")
-	_, beyond := scopelist.Fit(c.view.scopes.Candidates())
-	gauge(c.beyond, len(beyond), "ServiceAccount", "list")
-	gauge(c.beyond, stats.BeyondAccounts, "ServiceAccount", "values")
-	gauge(c.beyond, stats.BeyondPods, "Pod", "values")
+	_, overShare := scopelist.Fit(c.view.scopes.Candidates())
+	gauge(c.overShare, len(overShare), "ServiceAccount", "list")
+	gauge(c.overShare, stats.AccountsOverShare, "ServiceAccount", "values")
+	gauge(c.overShare, stats.PodsOverShare, "Pod", "values")
 	for _, p := range c.view.accounts.Progress() {
 		if !p.Heard.IsZero() {
 			out <- metrics.NewLazyConstMetric(c.lag, metrics.GaugeValue, time.Since(p.Heard).Seconds())

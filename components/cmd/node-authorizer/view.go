@@ -31,7 +31,8 @@ type view struct {
 }
 
 func newView(client kubernetes.Interface, c *config) *view {
-	v := &view{client: client, graph: graph.New(nodeauthorizer.GraphOptions(c.beyond.modes, c.beyond.credentialProviders))}
+	graphOptions := nodeauthorizer.GraphOptions(c.extensions.modes, c.extensions.credentialProviders)
+	v := &view{client: client, graph: graph.New(graphOptions)}
 	options := syncOptions(c)
 	if c.scope != nil {
 		v.unread = newUnread()
@@ -40,7 +41,7 @@ func newView(client kubernetes.Interface, c *config) *view {
 		options.Scopes = v.scopes
 	}
 	v.sync = graphsync.New(client, v.graph, options)
-	if c.scope != nil || nodeauthorizer.NeedsOf(c.beyond.modes).Revocations {
+	if c.scope != nil || nodeauthorizer.NeedsOf(c.extensions.modes).Revocations {
 		v.revoked = newRevocations(client, c.maxViewAge)
 	}
 	return v
@@ -67,10 +68,10 @@ const never = time.Duration(-1)
 
 // syncOptions watches a resource of an optional rule only if that rule is not off.
 func syncOptions(c *config) graphsync.Options {
-	needs := nodeauthorizer.NeedsOf(c.beyond.modes)
+	needs := nodeauthorizer.NeedsOf(c.extensions.modes)
 	grace := never
 	if needs.PodEnds {
-		grace = c.beyond.grace
+		grace = c.extensions.grace
 	}
 	return graphsync.Options{
 		MaxAge:                        c.maxViewAge,

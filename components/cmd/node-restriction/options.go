@@ -28,7 +28,7 @@ type options struct {
 	policyFile   string
 	apiAudiences []string
 	gates        program.Gates
-	beyond       program.Beyond
+	extensions   program.Extensions
 	scope        scopeOptions
 }
 
@@ -59,7 +59,7 @@ func defaultOptions() *options {
 		Options:      common,
 		apiAudiences: []string{"https://kubernetes.default.svc.cluster.local"},
 		gates:        program.Gates{},
-		beyond:       program.DefaultBeyond(),
+		extensions:   program.DefaultExtensions(),
 		scope:        defaultScopeOptions(),
 	}
 }
@@ -81,7 +81,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 		"The identity needs get on what writes refer to, list on what is counted, create on subjectaccessreviews, and its "+
 			"own history of nodes; nothing else.")
 
-	o.beyond.Add(sections.FlagSet("beyond upstream"),
+	o.extensions.Add(sections.FlagSet("beyond upstream"),
 		"What becomes of a write that the in-tree NodeRestriction plugin would admit and a stricter, optional rule would "+
 			"not: enforce refuses it, audit admits it and reports it by log, metric and audit annotation, off looks no further.",
 		"NR-EVENT-1=audit,NR-EVENT-2=off")
@@ -100,7 +100,7 @@ func (o *options) config() (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	modes, _ := o.beyond.Modes(noderestriction.Rules)
+	modes, _ := o.extensions.Modes(noderestriction.Rules)
 	return &config{
 		kubeconfig:   o.Kubeconfig,
 		policyFile:   o.policyFile,
@@ -123,7 +123,7 @@ func (o *options) validate() []error {
 	if _, err := o.features(); err != nil {
 		problems = append(problems, err)
 	}
-	_, wrong := o.beyond.Modes(noderestriction.Rules)
+	_, wrong := o.extensions.Modes(noderestriction.Rules)
 	return append(append(problems, wrong...), o.scope.validate()...)
 }
 

@@ -107,16 +107,16 @@ func TestProblems(t *testing.T) {
 		want   []string
 	}{
 		{"the defaults have none", func(*options) {}, nil},
-		{"no policy is none", func(o *options) { o.policyFile = "" }, nil},
+		{"no policy file: accepted", func(o *options) { o.policyFile = "" }, nil},
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
 			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [AllowInsecureKubeletCertificateSigningRequests CSIVolumeHealth PodCertificateRequest RecoverVolumeExpansionFailure ServiceAccountNodeAudienceRestriction]`}},
 		{"the API server has audiences", func(o *options) { o.apiAudiences = nil },
 			[]string{"--api-audiences is [], want audiences"}},
 		{"an audience has a name", func(o *options) { o.apiAudiences = []string{"a", ""} },
 			[]string{`--api-audiences is ["a" ""], want audiences`}},
-		{"a rule of upstream is always enforced", func(o *options) { o.beyond.RuleModes["NR-SA-1"] = "off" },
+		{"a rule of upstream is always enforced", func(o *options) { o.extensions.RuleModes["NR-SA-1"] = "off" },
 			[]string{"--rule-mode: NR-SA-1 is always enforced: optional are "}},
-		{"every problem is told",
+		{"every problem is reported",
 			func(o *options) { *o = options{Options: program.Options{BindAddress: "0.0.0.0", Logging: o.Logging}} }, []string{
 				"--kubeconfig is empty", `--bind-address is "0.0.0.0", want an address of loopback`,
 				"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535",

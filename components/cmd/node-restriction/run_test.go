@@ -168,7 +168,7 @@ func TestRun(t *testing.T) {
 }
 
 // The program denies what it cannot look up, whether it is ready or not.
-func TestAnAPIServerThatIsAwayOpensNothing(t *testing.T) {
+func TestUnavailableAPIServerAllowsNothing(t *testing.T) {
 	api := &apiServer{}
 	api.away.Store(true)
 	r := begin(t, api, nil)
@@ -185,7 +185,7 @@ func TestAnAPIServerThatIsAwayOpensNothing(t *testing.T) {
 
 // A lookup that runs when the review times out returns the same error as a lookup that itself times
 // out.
-func TestAReviewWithoutTimeLeftSaysWhatItWaitsFor(t *testing.T) {
+func TestReviewTimeoutNamesThePendingLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said error
 		start := time.Now()
@@ -226,7 +226,7 @@ func TestOnlyTheAPIServerIsServed(t *testing.T) {
 }
 
 // A program that is stopped answers the requests in flight, and can still make lookups.
-func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
+func TestShutdownAnswersRequestsInFlight(t *testing.T) {
 	r := begin(t, &apiServer{hold: make(chan struct{}), asked: make(chan struct{}, 1)}, nil)
 	r.Await(t, "/readyz", "ok")
 	answered := make(chan string, 1)
@@ -266,7 +266,7 @@ func TestThePolicyIsInForce(t *testing.T) {
 	}{
 		{"a token that lives too long is refused", func(o *options) { o.policyFile = file }, "[NR-SA-6]"},
 		{"without a policy it is not", func(*options) {}, `"allowed":true`},
-		{"nor if the rule is off", func(o *options) { o.policyFile, o.beyond.RuleModes["NR-SA-6"] = file, "off" },
+		{"rule off: allowed", func(o *options) { o.policyFile, o.extensions.RuleModes["NR-SA-6"] = file, "off" },
 			`"allowed":true`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestThePolicyIsInForce(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatIsNoGoodEndsTheProgram(t *testing.T) {
+func TestInvalidPolicyEndsTheProgram(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.yaml")
 	for name, content := range map[string]string{"nothing": "", "another kind": "kind: Pod\napiVersion: v1\n",
 		"no YAML": "{"} {

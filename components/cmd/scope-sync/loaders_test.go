@@ -46,10 +46,10 @@ func userOf(a scopelist.Account) string { return "system:serviceaccount:" + a.Na
 
 // lists are lists of accounts, by name.
 var lists = map[string][]scopelist.Account{
-	"nobody": nil,
-	"one":    {{Namespace: "ns", Name: "agent"}},
-	"full":   full(30, 40),
-	"long":   full(63, 253),
+	"no user": nil,
+	"one":     {{Namespace: "ns", Name: "agent"}},
+	"full":    full(30, 40),
+	"long":    full(63, 253),
 }
 
 func TestAFullListIsFull(t *testing.T) {

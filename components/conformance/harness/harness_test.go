@@ -25,7 +25,7 @@ func TestCellNamesSeveralRules(t *testing.T) {
 	}
 }
 
-func TestShrinkKeepsOnlyWhatFails(t *testing.T) {
+func TestShrinkKeepsOnlyFailingInput(t *testing.T) {
 	fails := func(all []int) bool { return slices.Contains(all, 3) && slices.Contains(all, 40) }
 	var all []int
 	for i := range 100 {

@@ -67,9 +67,9 @@ func newRequest(method, path string, upgrade string) *http.Request {
 	return r
 }
 
-// TestCompatAsksWhatTheKubeletAsks sends every method to every route of the kubelet, with and
+// TestCompatAttributesMatchTheKubelet sends every method to every route of the kubelet, with and
 // without an upgrade, and records the rights that the kubelet asks its authorizer for.
-func TestCompatAsksWhatTheKubeletAsks(t *testing.T) {
+func TestCompatAttributesMatchTheKubelet(t *testing.T) {
 	for _, route := range allRoutes(t) {
 		for _, method := range methods {
 			for _, upgrade := range []string{"", "SPDY/3.1", "websocket"} {

@@ -10,10 +10,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// TestWhatTheKubeletDoesWithUncleanPaths checks what docs/kubelet-api.md says about these paths.
+// TestKubeletHandlingOfUncleanPaths checks what docs/kubelet-api.md says about these paths.
 // The kubelet redirects them or has no handler for them, without authentication. It serves a few of
 // them.
-func TestWhatTheKubeletDoesWithUncleanPaths(t *testing.T) {
+func TestKubeletHandlingOfUncleanPaths(t *testing.T) {
 	for _, tc := range []struct {
 		raw   string
 		code  int

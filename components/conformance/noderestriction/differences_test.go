@@ -34,7 +34,7 @@ var differences = []difference{
 	},
 	{
 		Documented: harness.Documented{
-			Name: "an internal error says so",
+			Name: "internal error is reported as such",
 			IDs:  []rules.ID{"NR-PCR-2", "NR-PCR-3", "NR-PCR-4"},
 			Row:  "the reason InternalError",
 		},
@@ -72,7 +72,7 @@ var differences = []difference{
 	},
 	{
 		Documented: harness.Documented{
-			Name: "what is deleted",
+			Name: "deleted object",
 			IDs:  []rules.ID{"NR-POD-4"},
 			Row:  "goes by the pod that the API server is about to delete",
 		},

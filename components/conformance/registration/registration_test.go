@@ -22,14 +22,14 @@ import (
 
 const url = "url: https://127.0.0.1:10463/review\n"
 
-func TestKubeAPIServerTakesOurRegistrations(t *testing.T) {
+func TestKubeAPIServerAcceptsRegistrations(t *testing.T) {
 	for _, name := range []string{manifests.RegistrationHardened, manifests.RegistrationParity} {
 		for _, tc := range []struct {
 			name, old, new string
 			ok             bool
 		}{
 			{"as it is", "", "", true},
-			{"with an operation that is none", `"DELETE"]`, `"REMOVE"]`, false},
+			{"invalid operation", `"DELETE"]`, `"REMOVE"]`, false},
 			{"with a name that is for the API", "static.k8s.io", "dev", false},
 			{"with a service", url, "service: {name: a, namespace: b}\n", false},
 		} {

@@ -28,7 +28,7 @@ func oursIn(t *testing.T, name, dir string) string {
 func TestValidateAdmission(t *testing.T) {
 	const target = "127.0.0.1:10463"
 	for _, tc := range []struct{ name, file, old, new, mentions string }{
-		{"ours is good", "admission.yaml", "", "", ""},
+		{"rendered registration: valid", "admission.yaml", "", "", ""},
 		{"a typing error is refused", "admission.yaml", "staticManifestsDir", "staticManifestDir", "staticManifestDir"},
 		{"a directory that does not exist is refused", "admission.yaml", "/static", "/other", "unable to read"},
 		{"a kubeconfig that does not exist is refused", "admission.yaml", "admission.kubeconfig", "other.kubeconfig",
@@ -83,7 +83,7 @@ func registered(t *testing.T, name string) string {
 		1)
 }
 
-func TestOurRegistrationsPass(t *testing.T) {
+func TestRenderedRegistrationsAreValid(t *testing.T) {
 	for _, name := range []string{manifests.RegistrationHardened, manifests.RegistrationParity} {
 		if err := ValidateRegistration([]byte(registered(t, name))); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -98,7 +98,7 @@ func TestValidateRegistrationRefuses(t *testing.T) {
 		{"a name without the suffix", "static.k8s.io", "dev", ".static.k8s.io"},
 		{"a condition that does not compile", "request.userInfo.username.startsWith", "request.user.startsWith",
 			"matchConditions"},
-		{"a bundle that is none", "caBundle: ", "caBundle: aGVsbG8= # ", "caBundle"},
+		{"invalid CA bundle", "caBundle: ", "caBundle: aGVsbG8= # ", "caBundle"},
 		{"a webhook without TLS", "https://127", "http://127", "https URL"},
 		{"side effects", "sideEffects: None", "sideEffects: Some", "sideEffects"},
 		{"another kind", "kind: ValidatingWebhookConfiguration", "kind: MutatingWebhookConfiguration",

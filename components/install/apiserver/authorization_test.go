@@ -30,7 +30,7 @@ func authorizationFile(t *testing.T, name string) string {
 	return strings.ReplaceAll(string(config), "/etc/kubernetes/bulkhead/apiserver", dir)
 }
 
-func TestOurAuthorizationFilesPassTheServersOwnValidation(t *testing.T) {
+func TestRenderedAuthorizationFilesPassAPIServerValidation(t *testing.T) {
 	for _, name := range []string{manifests.AuthorizationHardened, manifests.AuthorizationParity} {
 		if err := ValidateAuthorization([]byte(authorizationFile(t, name))); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -72,7 +72,7 @@ func TestWireGolden(t *testing.T) {
 	}
 }
 
-func TestWireAndBack(t *testing.T) {
+func TestWireThenUnwireRestoresTheInput(t *testing.T) {
 	const enable = "    - --enable-admission-plugins=NodeRestriction\n"
 	for _, tc := range []struct {
 		name    string
@@ -138,7 +138,7 @@ func TestWireFromOneProfileToTheOther(t *testing.T) {
 	}
 }
 
-func TestWireDropsWhatCannotStandBesideIt(t *testing.T) {
+func TestWireDropsConflictingFlags(t *testing.T) {
 	got := wire(t, kubeadm(t, "    - --allow-privileged=true\n",
 		"    - --authorization-webhook-version=v1\n    - --authorization-webhook-cache-authorized-ttl=1m\n"))
 	for _, flag := range append(legacyFlags, modeFlag) {
@@ -163,15 +163,15 @@ func TestUnwireOfKubeadmsOwnRendering(t *testing.T) {
 	}
 }
 
-func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
+func TestUnwireKeepsForeignSettings(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		replace []string
 	}{
 		{"a manifest without our edits", nil},
-		{"somebody else's admission file",
+		{"foreign admission file",
 			[]string{"    - --allow-privileged=true\n", "    - --admission-control-config-file=/etc/other.yaml\n"}},
-		{"somebody else's authorization file",
+		{"foreign authorization file",
 			[]string{"--authorization-mode=Node,RBAC", "--authorization-config=/etc/other.yaml"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -189,8 +189,8 @@ func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, manifest, mentions string }{
-		{"what is no YAML", "{", "parsing static pod"},
-		{"what is no pod", "kind: Deployment", "kind is Deployment"},
+		{"invalid YAML", "{", "parsing static pod"},
+		{"object that is not a Pod", "kind: Deployment", "kind is Deployment"},
 		{"a pod without kube-apiserver", "kind: Pod\nspec: {containers: [{name: etcd}]}", `no container "kube-apiserver"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// FuzzTheSecondRoad compares the policy with the proxy, for users who may only get nodes/proxy. If
+// FuzzPolicyOfNodesProxySubresource compares the policy with the proxy, for users who may only get nodes/proxy. If
 // the policy allows a path, the proxy also accepts this right for the path, or denies the path to
 // all users.
-func FuzzTheSecondRoad(f *testing.F) {
+func FuzzPolicyOfNodesProxySubresource(f *testing.F) {
 	for _, path := range kubeletauth.ServerPaths() {
 		f.Add("/" + path.Prefix)
 		f.Add("/" + path.Prefix + "/ns/pod/c")

@@ -114,7 +114,7 @@ type objectInterfaces struct{ admission.ObjectInterfaces }
 func (objectInterfaces) GetObjectCreater() runtime.ObjectCreater     { return scheme.Scheme }
 func (objectInterfaces) GetObjectConvertor() runtime.ObjectConvertor { return scheme.Scheme }
 
-func TestTheSecondRoadToAKubelet(t *testing.T) {
+func TestPolicyOfNodesProxySubresource(t *testing.T) {
 	const unclean, lacks, node = "is not clean", "also needs the verb ", " of node worker-1 [KA-VAP-1]"
 	object, policy := kubeletPolicy(t)
 	for _, tc := range []struct {
@@ -224,7 +224,7 @@ func TestValidatePolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, old, new, mentions string }{
-		{"ours is good", "", "", ""},
+		{"rendered policy: valid", "", "", ""},
 		{"a name without the suffix is refused", "kubelet-api.bulkhead.static.k8s.io", "kubelet-api.bulkhead",
 			"must have a name ending with"},
 		{"a typing error in a field is refused", "failurePolicy", "failurPolicy", "failurPolicy"},
@@ -232,7 +232,7 @@ func TestValidatePolicies(t *testing.T) {
 		{"a validation that does not compile is refused", "variables.clean\"", "variables.cleen\"",
 			"undefined field 'cleen'"},
 		{"a message that does not compile is refused", "' [KA-VAP-1]'", "1", "no matching overload"},
-		{"a binding to nothing is refused", "policyName: kubelet-api", "policyName: other", "which does not exist"},
+		{"binding without a policy: rejected", "policyName: kubelet-api", "policyName: other", "which does not exist"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()

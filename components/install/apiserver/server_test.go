@@ -30,12 +30,12 @@ func TestAudiences(t *testing.T) {
 		flags []string
 		want  []string
 	}{
-		{"are the issuer unless something else is said", nil, []string{issuer}},
-		{"are all issuers", []string{"--service-account-issuer=https://old"}, []string{"https://old", issuer}},
-		{"are what the flag says", []string{"--api-audiences=a,b"}, []string{"a", "b"}},
-		{"are what the flag says as often as it is there", []string{"--api-audiences=a", "--api-audiences=b"},
+		{"no flag: the issuer", nil, []string{issuer}},
+		{"several issuers: all issuers", []string{"--service-account-issuer=https://old"}, []string{"https://old", issuer}},
+		{"--api-audiences: its values", []string{"--api-audiences=a,b"}, []string{"a", "b"}},
+		{"--api-audiences repeated: all values", []string{"--api-audiences=a", "--api-audiences=b"},
 			[]string{"a", "b"}},
-		{"are the issuer where the flag is empty", []string{"--api-audiences="}, []string{issuer}},
+		{"--api-audiences empty: the issuer", []string{"--api-audiences="}, []string{issuer}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, with(t, tc.flags...).Audiences()); diff != "" {
@@ -66,7 +66,7 @@ func TestReadsManifests(t *testing.T) {
 			[]string{"--feature-gates=AllBeta=false,ManifestBasedAdmissionControlConfig=true"}, true},
 		{"1.37 that emulates 1.36 does not", "v1.37.1", []string{"--emulated-version=kube=1.36"}, false},
 		{"1.37 that emulates 1.37 does", "v1.37.1", []string{"--emulated-version=1.37"}, true},
-		{"a version that nobody can read does not", "devel", nil, false},
+		{"invalid version: not supported", "devel", nil, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := with(t, tc.flags...).ReadsManifests(tc.version); got != tc.want {

@@ -18,7 +18,7 @@ func TestReportStatusIsTheNodesAndWithoutEffect(t *testing.T) {
 		ok     bool
 	}{
 		{"an answer is good", http.StatusOK, true},
-		{"a node that does not exist says nothing", http.StatusNotFound, true},
+		{"missing node: no report", http.StatusNotFound, true},
 		{"a refusal is an error", http.StatusForbidden, false},
 		{"a webhook that cannot be called is an error", http.StatusInternalServerError, false},
 	} {
@@ -57,7 +57,7 @@ const namespaceJSON = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":
 {"manager":"bulkhead","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:c/theirs":{}}}}},
 {"manager":"kubectl","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:b/shared":{}}}}}]}}`
 
-func TestAnnotationsAreOursByTheirManager(t *testing.T) {
+func TestAnnotationOwnershipFollowsTheFieldManager(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(namespaceJSON))

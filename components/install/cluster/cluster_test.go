@@ -28,11 +28,11 @@ func TestParseProcess(t *testing.T) {
 			`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:bb"} 1` +
 			"\n",
 			Process{Start: "1.79e+09", AuthorizationHash: "bb"}, true},
-		{"the webhooks from disk are told, those that validate", "process_start_time_seconds 1\n" +
+		{"static validating webhooks are reported", "process_start_time_seconds 1\n" +
 			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:cc",plugin="ValidatingAdmissionWebhook"} 1` + "\n" +
 			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:dd",plugin="MutatingAdmissionWebhook"} 1` + "\n",
 			Process{Start: "1", AdmissionHash: "sha256:cc"}, true},
-		{"metrics without a start are no answer", "up 1\n", Process{}, false},
+		{"metrics without a start time are rejected", "up 1\n", Process{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := ParseProcess(tc.metrics)
@@ -63,10 +63,10 @@ func TestCanaryDecision(t *testing.T) {
 		want   Decision
 		ok     bool
 	}{
-		{"a refusal is told with its reason",
+		{"denial is returned with its reason",
 			authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "no [NA-SECRET-1]"},
 			Decision{Reason: "no [NA-SECRET-1]"}, true},
-		{"a call that failed is told", authorizationv1.SubjectAccessReviewStatus{EvaluationError: "refused"},
+		{"failed call is returned", authorizationv1.SubjectAccessReviewStatus{EvaluationError: "refused"},
 			Decision{EvaluationError: "refused"}, true},
 		{"an allowance is an alarm", authorizationv1.SubjectAccessReviewStatus{Allowed: true}, Decision{}, false},
 	} {

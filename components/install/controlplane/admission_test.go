@@ -20,7 +20,7 @@ import (
 
 const registrationKey = "ValidatingWebhookConfiguration/" + registeredName
 
-func TestTheRegistrationTrustsOurCAAndNobodyElse(t *testing.T) {
+func TestRegistrationTrustsOnlyTheBulkheadCA(t *testing.T) {
 	for _, profile := range []Profile{Hardened, Parity} {
 		onHost(t, string(profile), func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), options(profile)))
@@ -88,14 +88,15 @@ func TestASwitchLeavesNothingUnchecked(t *testing.T) {
 	}
 }
 
-func TestANodeRestrictionThatDoesNotWorkIsTakenBack(t *testing.T) {
+func TestFailingNodeRestrictionIsRolledBack(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		spoil    func(*testHost)
 		mentions string
 	}{
 		{"one that does not start", func(h *testHost) { h.broken["node-restriction"] = true }, "out of luck"},
-		{"one that lets nobody write", func(h *testHost) { h.refusesAll = true }, "can no longer report its status"},
+		{"NodeRestriction that denies all writes",
+			func(h *testHost) { h.refusesAll = true }, "can no longer report its status"},
 	} {
 		for _, start := range everyStart {
 			onHost(t, tc.name+", "+start.name, func(t *testing.T, h *testHost) {
@@ -151,7 +152,7 @@ func (h *testHost) onlyAuthorizer() {
 	h.kubelet()
 }
 
-func TestAServerThatTakesNoWebhooksFromDisk(t *testing.T) {
+func TestServerWithoutStaticWebhooks(t *testing.T) {
 	onHost(t, "has them from the API, until it is uninstalled", func(t *testing.T, h *testHost) {
 		h.version = "v1.36.2"
 		before := h.snapshot()

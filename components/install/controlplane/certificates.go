@@ -25,7 +25,7 @@ func (p *plan) makeCertificates(context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	renewed, err := p.Layout.Keeper(p.Certificates, p.Now).Renew(false)
+	renewed, err := p.Layout.Rotator(p.Certificates, p.Now).Renew(false)
 	if err != nil {
 		return false, err
 	}

@@ -18,7 +18,7 @@ import (
 // DryRun prints what Install would change. It changes nothing.
 func (in *Installer) DryRun(ctx context.Context, o Options) error {
 	if o.Profile == InTree {
-		in.Say("bulkhead uninstall would run: kube-apiserver's manifest restored, everything under %s removed",
+		in.Logf("bulkhead uninstall would run: kube-apiserver's manifest restored, everything under %s removed",
 			in.Layout.State)
 		return nil
 	}
@@ -32,14 +32,14 @@ func (in *Installer) DryRun(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := p.sayFiles(); err != nil {
+	if err := p.printFiles(); err != nil {
 		return err
 	}
-	return p.sayObjects(ctx)
+	return p.printObjects(ctx)
 }
 
-func (p *plan) sayFiles() error {
-	for _, s := range p.Layout.Keeper(p.Certificates, p.Now).Status() {
+func (p *plan) printFiles() error {
+	for _, s := range p.Layout.Rotator(p.Certificates, p.Now).Status() {
 		p.would(s.Due != "", "make the certificate "+s.File)
 	}
 	files, err := p.files()
@@ -102,7 +102,7 @@ func (p *plan) files() ([]rendered, error) {
 		rendered{p.Layout.ScopeRegistration(), scope}, rendered{p.Layout.ScopeSyncManifest(), p.scopeSync}), err
 }
 
-func (p *plan) sayObjects(ctx context.Context) error {
+func (p *plan) printObjects(ctx context.Context) error {
 	objects, err := p.objects()
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (p *plan) sayObjects(ctx context.Context) error {
 		}
 		p.would(have == nil || !render.Contains(have.Object, object.Object), "apply "+object.GetKind()+" "+object.GetName())
 	}
-	if err := p.sayProxies(ctx); err != nil {
+	if err := p.printProxies(ctx); err != nil {
 		return err
 	}
 	_, annotations, err := p.annotations(ctx)
@@ -133,8 +133,8 @@ func (p *plan) sayObjects(ctx context.Context) error {
 	return err
 }
 
-// sayProxies prints the changes to kubelet-auth-proxy on the nodes.
-func (p *plan) sayProxies(ctx context.Context) error {
+// printProxies prints the changes to kubelet-auth-proxy on the nodes.
+func (p *plan) printProxies(ctx context.Context) error {
 	if !p.GuardsKubelets() {
 		there, err := p.guardsInCluster(ctx)
 		p.would(len(there) > 0, "remove kubelet-auth-proxy, unless another host or a kubelet behind it needs it")
@@ -159,8 +159,8 @@ func (p *plan) sayProxies(ctx context.Context) error {
 
 func (p *plan) would(change bool, what string) {
 	if change {
-		p.Say("  would      %s", what)
+		p.Logf("  would      %s", what)
 		return
 	}
-	p.Say("  unchanged  %s", what)
+	p.Logf("  unchanged  %s", what)
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Beyond has the user's settings for the rules that upstream does not have. A zero field means the
+// Extensions has the user's settings for the rules that upstream does not have. A zero field means the
 // default of the profile or of the program.
-type Beyond struct {
+type Extensions struct {
 	// Mode is the mode of all these rules: off, audit or enforce.
 	Mode string `json:"mode,omitempty"`
 	// RuleModes are the modes of single rules, by ID.
@@ -33,9 +33,9 @@ type Beyond struct {
 	CredentialProviderTokens *bool `json:"credentialProviderTokens,omitempty"`
 }
 
-// BeyondUpstream returns the profile's default mode of the optional rules. Hardened is stricter
+// ExtensionMode returns the profile's default mode of the optional rules. Hardened is stricter
 // than upstream. Parity must be comparable with upstream.
-func (p Profile) BeyondUpstream() rules.Mode {
+func (p Profile) ExtensionMode() rules.Mode {
 	if p == Hardened {
 		return rules.Enforce
 	}
@@ -43,7 +43,7 @@ func (p Profile) BeyondUpstream() rules.Mode {
 }
 
 // Validate reports every invalid setting, with its flag.
-func (b Beyond) Validate() error {
+func (b Extensions) Validate() error {
 	var problems []error
 	mode, err := rules.ParseMode(cmp.Or(b.Mode, rules.Off.String()))
 	if err != nil {
@@ -62,7 +62,7 @@ func (b Beyond) Validate() error {
 
 // validate reports invalid options before anything changes.
 func (o Options) validate() error {
-	return errors.Join(host.ValidatePolicy(o.Certificates), o.Beyond.Validate(), o.Policy.Validate(),
+	return errors.Join(host.ValidatePolicy(o.Certificates), o.Extensions.Validate(), o.Policy.Validate(),
 		o.NodeScope.Validate())
 }
 
@@ -76,15 +76,15 @@ const (
 
 // setModes sets the flags for a component's rule modes. It always sets the mode of all rules, so
 // that the manifest shows it. It sets modes of single rules only if the user has set them.
-func (b Beyond) setModes(pod *staticpod.Pod, p Profile, prefix string) {
-	pod.SetArg("beyond-upstream", cmp.Or(b.Mode, p.BeyondUpstream().String()))
+func (b Extensions) setModes(pod *staticpod.Pod, p Profile, prefix string) {
+	pod.SetArg("beyond-upstream", cmp.Or(b.Mode, p.ExtensionMode().String()))
 	if pairs := b.pairsOf(prefix); len(pairs) > 0 {
 		pod.SetArg("rule-mode", strings.Join(pairs, ","))
 	}
 }
 
 // setArgs sets the flags of node-authorizer.
-func (b Beyond) setArgs(pod *staticpod.Pod, p Profile) {
+func (b Extensions) setArgs(pod *staticpod.Pod, p Profile) {
 	b.setModes(pod, p, authorizerRules)
 	if b.TerminatedPodGrace != nil {
 		pod.SetArg("terminated-pod-grace", b.TerminatedPodGrace.String())
@@ -95,7 +95,7 @@ func (b Beyond) setArgs(pod *staticpod.Pod, p Profile) {
 }
 
 // pairs returns the modes of single rules in a fixed order.
-func (b Beyond) pairs() []string {
+func (b Extensions) pairs() []string {
 	var pairs []string
 	for _, id := range slices.Sorted(maps.Keys(b.RuleModes)) {
 		pairs = append(pairs, id+"="+b.RuleModes[id])
@@ -104,11 +104,11 @@ func (b Beyond) pairs() []string {
 }
 
 // pairsOf returns the modes of the rules of one component.
-func (b Beyond) pairsOf(prefix string) []string {
+func (b Extensions) pairsOf(prefix string) []string {
 	return slices.DeleteFunc(b.pairs(), func(pair string) bool { return !strings.HasPrefix(pair, prefix) })
 }
 
 // In describes in one line the modes that apply with the profile.
-func (b Beyond) In(p Profile) string {
-	return strings.Join(append([]string{cmp.Or(b.Mode, p.BeyondUpstream().String())}, b.pairs()...), ", ")
+func (b Extensions) In(p Profile) string {
+	return strings.Join(append([]string{cmp.Or(b.Mode, p.ExtensionMode().String())}, b.pairs()...), ", ")
 }

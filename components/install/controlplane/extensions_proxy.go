@@ -20,7 +20,7 @@ var proxyFlags = []string{"mode", "rule-mode"}
 //
 // If all rules are off or in audit, every answer must be the same as the kubelet's own. That is
 // mode compat, plus the rules in audit.
-func (b Beyond) proxyModes() (map[string]string, error) {
+func (b Extensions) proxyModes() (map[string]string, error) {
 	all, err := rules.ParseMode(b.modeOfAll())
 	if err != nil {
 		return nil, err
@@ -41,20 +41,21 @@ func (b Beyond) proxyModes() (map[string]string, error) {
 	if all == rules.Enforce {
 		mode = kubeletauth.Strict
 	}
-	return map[string]string{"mode": mode.String(), "rule-mode": strings.Join(Beyond{RuleModes: modes}.pairs(), ",")}, nil
+	pairs := Extensions{RuleModes: modes}.pairs()
+	return map[string]string{"mode": mode.String(), "rule-mode": strings.Join(pairs, ",")}, nil
 }
 
 // modeOfAll returns the mode of all optional rules in a cluster with kubelet-auth-proxy. Only the
 // profile hardened has the proxy, so its default applies.
-func (b Beyond) modeOfAll() string {
+func (b Extensions) modeOfAll() string {
 	if b.Mode != "" {
 		return b.Mode
 	}
-	return Hardened.BeyondUpstream().String()
+	return Hardened.ExtensionMode().String()
 }
 
 // policyMode returns the mode of the policy for nodes/proxy.
-func (b Beyond) policyMode() (rules.Mode, error) {
+func (b Extensions) policyMode() (rules.Mode, error) {
 	all, err := rules.ParseMode(b.modeOfAll())
 	if err != nil {
 		return rules.Off, err

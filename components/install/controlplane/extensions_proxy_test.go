@@ -30,9 +30,9 @@ func (h *testHost) proxyFlagsOf() []string {
 }
 
 // said returns options in which the user has just set rule modes.
-func said(b Beyond) Options {
+func said(b Extensions) Options {
 	o := options(Hardened)
-	o.Beyond, o.BeyondSaid = b, true
+	o.Extensions, o.ExtensionsSet = b, true
 	return o
 }
 
@@ -45,27 +45,28 @@ func audited(others map[string]string) string {
 		}
 	}
 	maps.Copy(modes, others)
-	return "--rule-mode=" + strings.Join(Beyond{RuleModes: modes}.pairs(), ",")
+	return "--rule-mode=" + strings.Join(Extensions{RuleModes: modes}.pairs(), ",")
 }
 
-func TestTheProxiesAreToldTheModesOfTheirRules(t *testing.T) {
+func TestProxiesGetTheModesOfTheirRules(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		beyond Beyond
+		beyond Extensions
 		want   []string
 	}{
-		{"nothing was said", Beyond{}, []string{"--mode=strict"}},
-		{"all are enforced", Beyond{Mode: "enforce"}, []string{"--mode=strict"}},
-		{"all are off", Beyond{Mode: "off"}, []string{"--mode=compat"}},
-		{"all are audited", Beyond{Mode: "audit"}, []string{"--mode=compat", audited(nil)}},
-		{"all are audited but one", Beyond{Mode: "audit", RuleModes: map[string]string{"KA-EXEC-1": "enforce"}},
+		{"no modes chosen", Extensions{}, []string{"--mode=strict"}},
+		{"all are enforced", Extensions{Mode: "enforce"}, []string{"--mode=strict"}},
+		{"all are off", Extensions{Mode: "off"}, []string{"--mode=compat"}},
+		{"all are audited", Extensions{Mode: "audit"}, []string{"--mode=compat", audited(nil)}},
+		{"all are audited but one", Extensions{Mode: "audit", RuleModes: map[string]string{"KA-EXEC-1": "enforce"}},
 			[]string{"--mode=compat", audited(map[string]string{"KA-EXEC-1": "enforce"})}},
-		{"one is audited", Beyond{RuleModes: map[string]string{"KA-EXEC-1": "audit"}},
+		{"one is audited", Extensions{RuleModes: map[string]string{"KA-EXEC-1": "audit"}},
 			[]string{"--mode=strict", "--rule-mode=KA-EXEC-1=audit"}},
 		{"some are, and others of other components",
-			Beyond{RuleModes: map[string]string{"KA-RUN-1": "off", "KA-AUD-1": "enforce", "NA-CSR-1": "off",
+			Extensions{RuleModes: map[string]string{"KA-RUN-1": "off", "KA-AUD-1": "enforce", "NA-CSR-1": "off",
 				"NR-EVENT-1": "audit"}}, []string{"--mode=strict", "--rule-mode=KA-AUD-1=enforce,KA-RUN-1=off"}},
-		{"one that is the API server's", Beyond{RuleModes: map[string]string{"KA-VAP-1": "off"}}, []string{"--mode=strict"}},
+		{"one that is the API server's", Extensions{RuleModes: map[string]string{"KA-VAP-1": "off"}},
+			[]string{"--mode=strict"}},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), said(tc.beyond)))
@@ -80,16 +81,16 @@ func TestTheProxiesAreToldTheModesOfTheirRules(t *testing.T) {
 // it.
 func TestTheModesOfTheProxiesAreTheClusters(t *testing.T) {
 	onHost(t, "said on another host, not said here, and said here", func(t *testing.T, h *testHost) {
-		must(t, h.installer().Install(t.Context(), said(Beyond{RuleModes: map[string]string{"KA-EXEC-1": "audit"}})))
-		for _, unsaid := range []Beyond{{}, {Mode: "audit"}, {RuleModes: map[string]string{"KA-RUN-1": "off"}}} {
+		must(t, h.installer().Install(t.Context(), said(Extensions{RuleModes: map[string]string{"KA-EXEC-1": "audit"}})))
+		for _, unsaid := range []Extensions{{}, {Mode: "audit"}, {RuleModes: map[string]string{"KA-RUN-1": "off"}}} {
 			o := options(Hardened)
-			o.Beyond, o.Image = unsaid, "example.test/bulkhead:2"
+			o.Extensions, o.Image = unsaid, "example.test/bulkhead:2"
 			must(t, h.installer().Install(t.Context(), o))
 			if diff := cmp.Diff([]string{"--mode=strict", "--rule-mode=KA-EXEC-1=audit"}, h.proxyFlagsOf()); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		}
-		must(t, h.installer().Install(t.Context(), said(Beyond{})))
+		must(t, h.installer().Install(t.Context(), said(Extensions{})))
 		if diff := cmp.Diff([]string{"--mode=strict"}, h.proxyFlagsOf()); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
@@ -108,7 +109,7 @@ func TestModesOfKubeletRulesAreChecked(t *testing.T) {
 		{"KA-AUTH-1", "off", "KA-AUTH-1 is always enforced"},
 		{"KA-NONE-1", "off", `there is no rule "KA-NONE-1"`},
 	} {
-		err := Beyond{RuleModes: map[string]string{tc.id: tc.mode}}.Validate()
+		err := Extensions{RuleModes: map[string]string{tc.id: tc.mode}}.Validate()
 		if tc.mentions == "" {
 			if err != nil {
 				t.Errorf("%s=%s: %v", tc.id, tc.mode, err)

@@ -27,24 +27,24 @@ func beyondArgs(t *testing.T, manifest []byte) []string {
 }
 
 // everything returns settings with every field set.
-func everything() Beyond {
+func everything() Extensions {
 	grace, yes := time.Duration(0), true
-	return Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "off", "NA-CSR-1": "enforce"},
+	return Extensions{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "off", "NA-CSR-1": "enforce"},
 		TerminatedPodGrace: &grace, CredentialProviderTokens: &yes}
 }
 
-func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
+func TestExtensionModesInTheStaticPod(t *testing.T) {
 	no := false
 	for _, tc := range []struct {
 		name    string
 		profile Profile
-		beyond  Beyond
+		beyond  Extensions
 		want    []string
 	}{
-		{"hardened enforces", Hardened, Beyond{}, []string{"--beyond-upstream=enforce"}},
-		{"parity has them off", Parity, Beyond{}, []string{"--beyond-upstream=off"}},
-		{"a person knows better", Parity, Beyond{Mode: "audit"}, []string{"--beyond-upstream=audit"}},
-		{"no is said too", Hardened, Beyond{CredentialProviderTokens: &no},
+		{"hardened enforces", Hardened, Extensions{}, []string{"--beyond-upstream=enforce"}},
+		{"parity has them off", Parity, Extensions{}, []string{"--beyond-upstream=off"}},
+		{"a person knows better", Parity, Extensions{Mode: "audit"}, []string{"--beyond-upstream=audit"}},
+		{"off is recorded too", Hardened, Extensions{CredentialProviderTokens: &no},
 			[]string{"--beyond-upstream=enforce", "--credential-provider-tokens=false"}},
 		{"everything is decided", Hardened, everything(), []string{
 			"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=enforce,NA-SA-3=off", "--terminated-pod-grace=0s",
@@ -52,7 +52,7 @@ func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			data, err := nodeAuthorizerPod(host.DefaultLayout(), Options{Profile: tc.profile, Image: "i", Beyond: tc.beyond},
+			data, err := nodeAuthorizerPod(host.DefaultLayout(), Options{Profile: tc.profile, Image: "i", Extensions: tc.beyond},
 				plainServer(t))
 			must(t, err)
 			if diff := cmp.Diff(tc.want, beyondArgs(t, data)); diff != "" {
@@ -62,11 +62,11 @@ func TestBeyondUpstreamInTheStaticPod(t *testing.T) {
 	}
 }
 
-// TestEachComponentIsToldOfItsOwnRules: a component exits if it gets the mode of a rule that it
+// TestEachComponentGetsOnlyItsOwnRules: a component exits if it gets the mode of a rule that it
 // does not know.
-func TestEachComponentIsToldOfItsOwnRules(t *testing.T) {
-	b := Beyond{RuleModes: map[string]string{"NA-CSR-1": "audit", "NR-X-1": "off", "NR-X-2": "audit"}}
-	o := Options{Profile: Hardened, Image: "i", Beyond: b}
+func TestEachComponentGetsOnlyItsOwnRules(t *testing.T) {
+	b := Extensions{RuleModes: map[string]string{"NA-CSR-1": "audit", "NR-X-1": "off", "NR-X-2": "audit"}}
+	o := Options{Profile: Hardened, Image: "i", Extensions: b}
 	for _, tc := range []struct {
 		render func() ([]byte, error)
 		want   []string
@@ -84,18 +84,18 @@ func TestEachComponentIsToldOfItsOwnRules(t *testing.T) {
 	}
 }
 
-func TestWhatWasDecidedIsInTheRecord(t *testing.T) {
+func TestRecordHasTheChosenModes(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		o := options(Hardened)
-		o.Beyond = everything()
+		o.Extensions = everything()
 		must(t, h.installer().Install(t.Context(), o))
 		record, err := ReadRecord(h.layout)
 		must(t, err)
-		if diff := cmp.Diff(everything(), record.Beyond); diff != "" {
+		if diff := cmp.Diff(everything(), record.Extensions); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
-		if want := "audit, NA-CSR-1=enforce, NA-SA-3=off"; record.Beyond.In(record.Profile) != want {
-			t.Errorf("it reads %q, want %q", record.Beyond.In(record.Profile), want)
+		if want := "audit, NA-CSR-1=enforce, NA-SA-3=off"; record.Extensions.In(record.Profile) != want {
+			t.Errorf("it reads %q, want %q", record.Extensions.In(record.Profile), want)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestAChangeOfModeRestartsOnlyTheComponents(t *testing.T) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		h.log = nil
 		o := options(Hardened)
-		o.Beyond.Mode = "audit"
+		o.Extensions.Mode = "audit"
 		must(t, h.installer().Install(t.Context(), o))
 		if diff := cmp.Diff([]string{"node-restriction", "node-authorizer"}, h.log); diff != "" {
 			t.Errorf("restarts (-want +got):\n%s", diff)
@@ -114,13 +114,13 @@ func TestAChangeOfModeRestartsOnlyTheComponents(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrongIsRefusedBeforeAnythingIsTouched(t *testing.T) {
+func TestInvalidModesAreRejectedBeforeAnyChange(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		o := options(Hardened)
 		grace := -time.Second
 		o.Certificates.RenewBefore = 0
-		o.Beyond = Beyond{Mode: "on", RuleModes: map[string]string{"NA-LEASE-1": "off", "NA-CSR-1": "no"},
+		o.Extensions = Extensions{Mode: "on", RuleModes: map[string]string{"NA-LEASE-1": "off", "NA-CSR-1": "no"},
 			TerminatedPodGrace: &grace}
 		for _, run := range []func() error{
 			func() error { return h.installer().Install(t.Context(), o) },

@@ -190,7 +190,7 @@ func (in *Installer) uninstallLeftovers(ctx context.Context) error {
 		_, err := in.Run(ctx, engine.Step{Name: "remove kubelet-auth-proxy from the nodes", Apply: in.deleteGuards})
 		return err
 	}
-	in.Say("Nothing had to be changed: nothing of Bulkhead is on this host.")
+	in.Logf("Nothing had to be changed: nothing of Bulkhead is on this host.")
 	return nil
 }
 

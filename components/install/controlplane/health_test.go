@@ -78,8 +78,8 @@ func TestWaitNewServer(t *testing.T) {
 			look{process: cluster.Process{Start: "2", AuthorizationHash: "same"}, reason: good.reason}, `from disk ""`},
 		{"one that cannot call our webhook is not it", look{process: now, reason: good.reason, mute: true},
 			"can no longer report its status"},
-		{"a chain in which ours says nothing is not it", look{process: now, reason: ""}, "does not decide"},
-		{"a chain in which ours is not ready is not it", look{process: now, reason: "wait [NA-UNREADY]"}, "does not decide"},
+		{"authorizer gives no reason: not ready", look{process: now, reason: ""}, "does not decide"},
+		{"node-authorizer is not ready: not ready", look{process: now, reason: "wait [NA-UNREADY]"}, "does not decide"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

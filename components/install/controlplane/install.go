@@ -43,7 +43,7 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	in.Say("Installing profile %s on this control-plane host", o.Profile)
+	in.Logf("Installing profile %s on this control-plane host", o.Profile)
 	if p.before != nil && p.record.APIServer.Drifted && !p.before.APIServer.Drifted {
 		in.Note("kube-apiserver's manifest was changed since the last installation: that change stays")
 	}
@@ -58,23 +58,23 @@ func (in *Installer) install(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	p.sayResult(changed)
+	p.printResult(changed)
 	return nil
 }
 
-func (p *plan) sayResult(changed bool) {
+func (p *plan) printResult(changed bool) {
 	switch {
 	case p.NodesOnly && changed:
-		p.Say("The cluster is ready for `bulkhead node install` on every node; then run this without --nodes-only.")
+		p.Logf("The cluster is ready for `bulkhead node install` on every node; then run this without --nodes-only.")
 	case p.NodesOnly:
-		p.Say("Nothing had to be changed: the cluster is ready for `bulkhead node install`.")
+		p.Logf("Nothing had to be changed: the cluster is ready for `bulkhead node install`.")
 	case changed:
-		p.Say("Profile %s is installed: Bulkhead decides.", p.Profile)
+		p.Logf("Profile %s is installed: Bulkhead decides.", p.Profile)
 	default:
-		p.Say("Nothing had to be changed: profile %s is installed.", p.Profile)
+		p.Logf("Nothing had to be changed: profile %s is installed.", p.Profile)
 	}
 	if !p.NodesOnly {
-		p.sayNodes()
+		p.printNodes()
 	}
 }
 

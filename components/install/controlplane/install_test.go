@@ -35,7 +35,7 @@ func TestInstallThenUninstallLeavesTheHostAsItWas(t *testing.T) {
 	}
 }
 
-func TestTheComponentCanReadItsFilesAndNobodyElseOurs(t *testing.T) {
+func TestComponentsReadOnlyTheirOwnFiles(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		for dir, want := range map[string]atomicfile.File{
@@ -128,7 +128,7 @@ func TestSwitchingProfilesKeepsTheFirstOriginal(t *testing.T) {
 	})
 }
 
-func TestInTreeNodeIsBackBeforeOursRestarts(t *testing.T) {
+func TestInTreeNodeIsRestoredBeforeNodeAuthorizerRestarts(t *testing.T) {
 	onHost(t, "from parity to hardened", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Parity)))
 		h.log = nil
@@ -144,13 +144,13 @@ var everyStart = []struct {
 	name    string
 	prepare func(*testing.T, *testHost)
 }{
-	{"a host without us", func(*testing.T, *testHost) {}},
+	{"host without Bulkhead", func(*testing.T, *testHost) {}},
 	{"a host with parity", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Parity)))
 	}},
 }
 
-func TestWhateverStepFailsTheOldStateIsBack(t *testing.T) {
+func TestEveryFailingInstallStepIsRolledBack(t *testing.T) {
 	for _, start := range everyStart {
 		for i := range stepCount {
 			onHost(t, fmt.Sprintf("%s, step %d", start.name, i+1), func(t *testing.T, h *testHost) {
@@ -173,7 +173,7 @@ func TestWhateverStepFailsTheOldStateIsBack(t *testing.T) {
 	}
 }
 
-func TestTheNextRunPicksUpWhatAKilledOneLeft(t *testing.T) {
+func TestNextRunRecoversFromAKilledRun(t *testing.T) {
 	for _, start := range everyStart {
 		for i := range stepCount {
 			onHost(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, h *testHost) {
@@ -211,7 +211,7 @@ func (h *testHost) begin(o Options) *plan {
 	return p
 }
 
-func TestWhatIsBrokenIsSaidAndTakenBack(t *testing.T) {
+func TestFailedInstallIsReportedAndRolledBack(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		spoil    func(*testHost)
@@ -242,7 +242,7 @@ func TestWhatIsBrokenIsSaidAndTakenBack(t *testing.T) {
 	}
 }
 
-func TestCtrlCPutsTheOldStateBack(t *testing.T) {
+func TestInterruptRollsBack(t *testing.T) {
 	onHost(t, "while the API server restarts", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		h.serverStuck = true

@@ -48,12 +48,12 @@ func (p *plan) planKubelets(ctx context.Context, server *apiserver.Manifest) err
 	return ctx.Err()
 }
 
-// sayNodes prints what to do next on the nodes.
-func (p *plan) sayNodes() {
+// printNodes prints what to do next on the nodes.
+func (p *plan) printNodes() {
 	if !p.GuardsKubelets() || p.record.VerifyKubelets {
 		return
 	}
-	p.Say("kube-apiserver accepts any serving certificate of a kubelet until all kubelets have one of the cluster:\n%v\n"+
+	p.Logf("kube-apiserver accepts any serving certificate of a kubelet until all kubelets have one of the cluster:\n%v\n"+
 		"On the host of every node, one after the other, as root: bulkhead node install\n"+
 		"Then run this again. Until then those kubelets are not protected.\n"+
 		"`bulkhead kubelet-access` lists the access that users lose by it. To leave it out: bulkhead install "+

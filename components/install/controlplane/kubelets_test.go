@@ -121,17 +121,17 @@ func TestOnlyHardenedApproves(t *testing.T) {
 	})
 }
 
-func TestTheKubeletClientIsWhoTheCertificateSays(t *testing.T) {
+func TestKubeletClientUserIsTheCertificateSubject(t *testing.T) {
 	for name, cn := range map[string]string{"kubeadm's": "", "another": "apiserver@example.test"} {
 		onHost(t, name, func(t *testing.T, h *testHost) {
 			want := kubeadmKubeletClient
 			if cn != "" {
 				want = cn
-				keeper := pki.Keeper{Policy: options(Hardened).Certificates, Now: time.Now, Leaves: []pki.Leaf{{
+				rotator := pki.Rotator{Policy: options(Hardened).Certificates, Now: time.Now, Leaves: []pki.Leaf{{
 					Name: "client", Pair: host.PairIn(h.layout.KubePKI, "apiserver-kubelet-client"), Signer: h.layout.KubeCA(),
 					CommonName: cn, Mode: 0o600,
 				}}}
-				_, err := keeper.Renew(true)
+				_, err := rotator.Renew(true)
 				must(t, err)
 				const flag = "--kubelet-client-certificate=/etc/kubernetes/pki/apiserver-kubelet-client.crt"
 				text := strings.Replace(string(h.original), "    - kube-apiserver\n", "    - kube-apiserver\n    - "+flag+"\n", 1)
@@ -147,7 +147,7 @@ func TestTheKubeletClientIsWhoTheCertificateSays(t *testing.T) {
 	}
 }
 
-func TestAnUninstallLeavesTheNodeToItself(t *testing.T) {
+func TestUninstallKeepsTheKubeletProxy(t *testing.T) {
 	onHost(t, "a control-plane host that is a node behind the proxy", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		key := h.layout.KubeletClientCA()

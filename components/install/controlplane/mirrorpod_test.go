@@ -20,7 +20,7 @@ func TestInstallLooksAfterTheRenewer(t *testing.T) {
 		broken bool
 	}{
 		{"one that runs needs no word", false},
-		{"one that does not is told and no reason to take everything back", true},
+		{"failed renewer is reported without a rollback", true},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			h.certsBroken = tc.broken
@@ -62,12 +62,12 @@ func TestRenewer(t *testing.T) {
 		}), "", "not restarted it yet"},
 		{"the pod of an earlier image is ready and not it", pod(func(p *corev1.Pod) { p.Spec.Containers[0].Image = "old" }),
 			"", "not restarted it yet"},
-		{"one that waits says why", pod(func(p *corev1.Pod) {
+		{"waiting pod reports the reason", pod(func(p *corev1.Pod) {
 			p.Status.Conditions = nil
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{State: corev1.ContainerState{
 				Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 		}), "ImagePullBackOff", "ImagePullBackOff"},
-		{"one that has ended says so", pod(func(p *corev1.Pod) {
+		{"ended pod reports the phase", pod(func(p *corev1.Pod) {
 			p.Status.Conditions[0].Status, p.Status.Phase = corev1.ConditionFalse, corev1.PodFailed
 		}), "Failed", "Failed"},
 	} {
@@ -79,9 +79,9 @@ func TestRenewer(t *testing.T) {
 	}
 }
 
-func TestEveryWriterOfCertificatesTakesTheSameLock(t *testing.T) {
+func TestEveryCertificateWriterUsesOneLock(t *testing.T) {
 	layout := host.DefaultLayout()
-	if got := layout.Keeper(options(Hardened).Certificates, time.Now).Lock; got != layout.PKI() {
+	if got := layout.Rotator(options(Hardened).Certificates, time.Now).Lock; got != layout.PKI() {
 		t.Errorf("it locks %q; the static pod sees %s and no other directory that the installer does not replace", got,
 			layout.PKI())
 	}

@@ -103,9 +103,9 @@ func TestAnInterruptedWaitForPodsIsPickedUp(t *testing.T) {
 	})
 }
 
-// TestWhatComesBackIsRemovedOnceMore creates the mounted directories of a container, as the runtime
+// TestRecreatedDirectoriesAreRemovedAgain creates the mounted directories of a container, as the runtime
 // does.
-func TestWhatComesBackIsRemovedOnceMore(t *testing.T) {
+func TestRecreatedDirectoriesAreRemovedAgain(t *testing.T) {
 	onHost(t, "empty directories of ours", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -137,8 +137,8 @@ func TestWhatComesBackIsRemovedOnceMore(t *testing.T) {
 	})
 }
 
-// TestTakingBackAnInstallationWaitsForItsPods checks the same for a rollback.
-func TestTakingBackAnInstallationWaitsForItsPods(t *testing.T) {
+// TestRollbackWaitsForPods checks the same for a rollback.
+func TestRollbackWaitsForPods(t *testing.T) {
 	onHost(t, "a node authorizer that does not start", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		h.broken["node-authorizer"], h.ending = true, 20*time.Second

@@ -43,9 +43,9 @@ func TestAnnotationsOfOthersStay(t *testing.T) {
 		before, after map[string]string
 		says          string
 	}{
-		{"another value stays, and is told", map[string]string{MirrorAllowed: "false"},
+		{"another value is kept and reported", map[string]string{MirrorAllowed: "false"},
 			map[string]string{MirrorAllowed: "false"}, "lacks true"},
-		{"a shorter list stays, and is told", map[string]string{MirrorLabelKeys: "component, tier"},
+		{"shorter list is kept and reported", map[string]string{MirrorLabelKeys: "component, tier"},
 			map[string]string{MirrorLabelKeys: "component, tier"}, "lacks app.kubernetes.io/component,"},
 		{"a longer list stays without a word",
 			map[string]string{MirrorLabelKeys: "component,tier,x,app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"},

@@ -20,7 +20,7 @@ const (
 // withPolicy returns options with a mode of KA-VAP-1.
 func withPolicy(mode string) Options {
 	o := options(Hardened)
-	o.Beyond.RuleModes = map[string]string{"KA-VAP-1": mode}
+	o.Extensions.RuleModes = map[string]string{"KA-VAP-1": mode}
 	return o
 }
 

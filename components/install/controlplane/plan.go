@@ -84,11 +84,11 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 			scope.Flag, version)
 	}
 	p.record = Record{NodeScope: p.NodeScope, Profile: p.Profile, Image: p.Image, Version: p.Version,
-		Certificates: p.Certificates, Beyond: p.Beyond, KubeletAPI: p.KubeletAPI}
+		Certificates: p.Certificates, Extensions: p.Extensions, KubeletAPI: p.KubeletAPI}
 	if err := p.followCluster(ctx); err != nil {
 		return nil, err
 	}
-	if p.nodesProxy, err = p.Beyond.policyMode(); err != nil {
+	if p.nodesProxy, err = p.Extensions.policyMode(); err != nil {
 		return nil, err
 	}
 	if err := p.render(server); err != nil {

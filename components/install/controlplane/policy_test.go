@@ -50,14 +50,15 @@ func TestMirrorPodPolicy(t *testing.T) {
 		{"parity has none", "", false, Parity, Policy{}, configuration.Off, true},
 		{"a file that was edited by hand counts", warns, false, Hardened, Policy{}, configuration.Warn, false},
 		{"not in parity, which reads none", warns, false, Parity, Policy{}, configuration.Off, true},
-		{"one that we wrote is replaced by the profile's", warns, true, Hardened, Policy{}, configuration.Enforce, false},
+		{"generated policy is replaced by the profile's", warns, true, Hardened, Policy{}, configuration.Enforce, false},
 		{"one that was chosen before counts", warns, true, Hardened, Policy{Own: true}, configuration.Warn, false},
 		{"in parity, too", warns, true, Parity, Policy{Own: true}, configuration.Warn, false},
 		{"one that is given now counts, whatever is there", ownPolicy, false, Hardened, own, configuration.Warn, false},
-		{"and where nothing is", "", false, Parity, own, configuration.Warn, false},
+		{"new policy without an old one", "", false, Parity, own, configuration.Warn, false},
 		{"the profile's counts if a person goes back to it", warns, false, Hardened, Policy{Reset: true},
 			configuration.Enforce, false},
-		{"what is given up needs not be good", "{", false, Hardened, Policy{Reset: true}, configuration.Enforce, false},
+		{"invalid policy that is given up is ignored",
+			"{", false, Hardened, Policy{Reset: true}, configuration.Enforce, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := newTestHost(t)
@@ -88,7 +89,7 @@ func TestMirrorPodPolicy(t *testing.T) {
 	}
 }
 
-func TestWhichPolicyHolds(t *testing.T) {
+func TestPolicyPrecedence(t *testing.T) {
 	own := Policy{Own: true, File: []byte(ownPolicy)}
 	type run struct {
 		profile Profile
@@ -104,11 +105,12 @@ func TestWhichPolicyHolds(t *testing.T) {
 		{"hardened has the profile's", []run{{profile: Hardened}}, profilePolicy(t)},
 		{"parity has none", []run{{profile: Parity}}, ""},
 		{"parity has none after hardened", []run{{profile: Hardened}, {profile: Parity}}, ""},
-		{"hardened has it again after parity", []run{{profile: Hardened}, {profile: Parity}, {profile: Hardened}},
+		{"hardened after parity restores the profile's policy",
+			[]run{{profile: Hardened}, {profile: Parity}, {profile: Hardened}},
 			profilePolicy(t)},
-		{"one that was chosen holds", []run{{profile: Hardened, policy: own}}, ownPolicy},
+		{"chosen policy is used", []run{{profile: Hardened, policy: own}}, ownPolicy},
 		{"in parity too", []run{{profile: Parity, policy: own}}, ownPolicy},
-		{"and goes on holding", []run{{profile: Hardened, policy: own}, {profile: Parity, policy: Policy{Own: true}}},
+		{"chosen policy stays", []run{{profile: Hardened, policy: own}, {profile: Parity, policy: Policy{Own: true}}},
 			ownPolicy},
 		{"also as it was edited",
 			[]run{{profile: Hardened, policy: own, edit: ownPolicy + "#\n"}, {profile: Hardened, policy: Policy{Own: true}}},
@@ -136,7 +138,7 @@ func TestWhichPolicyHolds(t *testing.T) {
 	}
 }
 
-func TestPreflightSeesWhatIsToBeInstalled(t *testing.T) {
+func TestPreflightChecksTheRequestedInstallation(t *testing.T) {
 	onHost(t, "a file given now", func(t *testing.T, h *testHost) {
 		o := options(Hardened)
 		o.Policy = Policy{Own: true, File: []byte(ownPolicy)}
@@ -171,7 +173,7 @@ func TestAPolicyOfTheProfileFromAnOlderVersionIsReplaced(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeAPolicyIsRefused(t *testing.T) {
+func TestInvalidPolicyIsRejected(t *testing.T) {
 	onHost(t, "a typing error", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		o := options(Hardened)

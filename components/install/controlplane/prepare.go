@@ -63,7 +63,7 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	if p.admission, err = admission(in.Layout, o, false); err != nil {
 		return err
 	}
-	in.Say("Preparing this host for `kubeadm join --control-plane`")
+	in.Logf("Preparing this host for `kubeadm join --control-plane`")
 	if p.journal, err = transaction.Begin(prepareOperation); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	in.removeIfEmpty()
-	in.Say("Prepared. Join it now, then run `bulkhead install` on it: until then Bulkhead decides nothing there.")
+	in.Logf("Prepared. Join it now, then run `bulkhead install` on it: until then Bulkhead decides nothing there.")
 	return nil
 }
 
@@ -89,10 +89,10 @@ func (p *plan) makeServerCertificates(context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	keeper := p.Layout.Keeper(p.Certificates, p.Now)
-	keeper.Leaves = slices.DeleteFunc(keeper.Leaves,
+	rotator := p.Layout.Rotator(p.Certificates, p.Now)
+	rotator.Leaves = slices.DeleteFunc(rotator.Leaves,
 		func(l pki.Leaf) bool { return filepath.Dir(l.CertFile) != p.Layout.APIServer() })
-	renewed, err := keeper.Renew(false)
+	renewed, err := rotator.Renew(false)
 	if err != nil {
 		return false, err
 	}

@@ -96,7 +96,7 @@ func TestPrepareRecoversFromAKilledPrepare(t *testing.T) {
 	})
 }
 
-func TestTheRenewerKeepsWhatPrepareMade(t *testing.T) {
+func TestRenewerKeepsPreparedCertificates(t *testing.T) {
 	onHost(t, "with its own CA", func(t *testing.T, h *testHost) {
 		must(t, os.Remove(h.layout.APIServerManifest()))
 		must(t, h.installer().Prepare(t.Context(), options(Hardened)))

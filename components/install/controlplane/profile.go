@@ -65,12 +65,12 @@ type Options struct {
 	Profile      Profile
 	Image        string
 	Certificates pki.Policy
-	Beyond       Beyond
+	Extensions   Extensions
 	// Policy is the configuration file of node-restriction, if the user has chosen one.
 	Policy Policy
-	// BeyondSaid is true if the user set rule modes in this run. Otherwise the modes that all nodes
+	// ExtensionsSet is true if the user set rule modes in this run. Otherwise the modes that all nodes
 	// share stay.
-	BeyondSaid bool
+	ExtensionsSet bool
 	// KubeletAPI is true if Hardened also protects the kubelets' API. That needs kubelet-auth-proxy
 	// on the nodes, the approver of their certificates, and the policy for nodes/proxy. It is nil
 	// if the user has never set it. Then Hardened protects the API, unless Bulkhead already runs in

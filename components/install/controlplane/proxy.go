@@ -133,8 +133,8 @@ var containersPath = []string{"spec", "template", "spec", "containers"}
 // the flags of the current DaemonSet unless the user set rule modes in this run. So a host with no
 // settings or old settings does not enforce a rule that the user has chosen to audit.
 func (p *plan) sharedModes(have *unstructured.Unstructured) (map[string]string, error) {
-	if have == nil || p.BeyondSaid {
-		return p.Beyond.proxyModes()
+	if have == nil || p.ExtensionsSet {
+		return p.Extensions.proxyModes()
 	}
 	containers, _, err := unstructured.NestedSlice(have.Object, containersPath...)
 	if err != nil || len(containers) == 0 {

@@ -27,8 +27,8 @@ type Record struct {
 	Version string `json:"version"`
 	// Certificates is the policy for the certificates.
 	Certificates pki.Policy `json:"certificates"`
-	// Beyond has the user's settings for the rules that upstream does not have.
-	Beyond Beyond `json:"beyondUpstream,omitzero"`
+	// Extensions has the user's settings for the rules that upstream does not have.
+	Extensions Extensions `json:"beyondUpstream,omitzero"`
 	// Policy describes node-restriction's configuration file.
 	Policy PolicyRecord `json:"policy,omitzero"`
 	// KubeletAPI is true if the kubelets' API is to be protected. It is nil if the user has never

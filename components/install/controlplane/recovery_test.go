@@ -35,7 +35,7 @@ func (h *testHost) upgrade(from, to string) {
 	h.kubeadm = strings.ReplaceAll(h.kubeadm, from, to)
 }
 
-func TestRecoveryDoesNotTakeBackWhatCameLater(t *testing.T) {
+func TestRecoveryKeepsLaterChanges(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		prepare func(*testing.T, *testHost)
@@ -48,7 +48,7 @@ func TestRecoveryDoesNotTakeBackWhatCameLater(t *testing.T) {
 		{"when an installation finds it", everyStart[0].prepare, func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), options(Hardened)))
 		}, true},
-		{"when ours was there before", everyStart[1].prepare, func(t *testing.T, h *testHost) {
+		{"when Bulkhead was already installed", everyStart[1].prepare, func(t *testing.T, h *testHost) {
 			must(t, h.installer().transaction(options(Hardened).Timeout).Recover(t.Context()))
 		}, true},
 	} {
@@ -70,7 +70,7 @@ func TestRecoveryDoesNotTakeBackWhatCameLater(t *testing.T) {
 	}
 }
 
-func TestRecoveryPutsBackAManifestThatNobodyCanRead(t *testing.T) {
+func TestRecoveryReplacesAnUnreadableManifest(t *testing.T) {
 	onHost(t, "junk", func(t *testing.T, h *testHost) {
 		h.kill(options(Hardened), stepCount-1)
 		must(t, os.WriteFile(h.layout.APIServerManifest(), []byte("{"), 0o600))
@@ -81,7 +81,7 @@ func TestRecoveryPutsBackAManifestThatNobodyCanRead(t *testing.T) {
 	})
 }
 
-func TestRecoveryLeavesWhatAnotherHostNeeds(t *testing.T) {
+func TestRecoveryKeepsObjectsThatAnotherHostNeeds(t *testing.T) {
 	onHost(t, "a second control-plane node", func(t *testing.T, h *testHost) {
 		h.kill(options(Hardened), stepCount-1)
 		h.others = []string{"cp-1"}
@@ -111,7 +111,7 @@ func TestAnUpgradeBringsItsRBAC(t *testing.T) {
 	})
 }
 
-func TestAFailedUpgradeTakesItsRBACBack(t *testing.T) {
+func TestFailedUpgradeRollsBackRBAC(t *testing.T) {
 	onHost(t, "a role from another version", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		h.grow("old")

@@ -168,7 +168,7 @@ func expectObjects(t *testing.T, read func() ([]*unstructured.Unstructured, erro
 }
 
 // A FlowSchema gets its status after it is written. That is not a change by another user.
-func TestTheEssenceOfAnObjectIsWhatOthersWrite(t *testing.T) {
+func TestObjectComparisonIgnoresStatus(t *testing.T) {
 	written := &unstructured.Unstructured{Object: map[string]any{"kind": "FlowSchema",
 		"metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "c"}}}
 	later := written.DeepCopy()
@@ -198,7 +198,7 @@ func TestValidatePolicy(t *testing.T) {
 		{"90 days and 30 are good", pki.Policy{Validity: 90 * 24 * time.Hour, RenewBefore: 30 * 24 * time.Hour}, true},
 		{"ten minutes and seven are good", pki.Policy{Validity: 10 * time.Minute, RenewBefore: 7 * time.Minute}, true},
 		{"as long before as it lives is refused", pki.Policy{Validity: time.Hour, RenewBefore: time.Hour}, false},
-		{"nothing before is refused", pki.Policy{Validity: time.Hour}, false},
+		{"no renewal time: rejected", pki.Policy{Validity: time.Hour}, false},
 		{"less before than kube-apiserver needs to notice is refused",
 			pki.Policy{Validity: time.Hour, RenewBefore: 6*time.Minute - time.Second}, false},
 	} {

@@ -51,10 +51,10 @@ func (p *plan) scopeEnded() []engine.Step {
 
 // stopAsking removes the authorizer entry and the webhook. No server restarts for that.
 func (p *plan) stopAsking(ctx context.Context) (changed bool, err error) {
-	held, _, unread := scope.Accounts(p.Layout)
-	if held > 0 || unread != nil {
+	scoped, _, unread := scope.Accounts(p.Layout)
+	if scoped > 0 || unread != nil {
 		p.Note("without --%s no account is limited to its node any more: %s", scope.Flag,
-			describeHeld(held, unread))
+			describeScopedAccounts(scoped, unread))
 	}
 	data, err := p.withoutEntry()
 	if err != nil {
@@ -81,11 +81,11 @@ func (p *plan) stopAsking(ctx context.Context) (changed bool, err error) {
 		})
 }
 
-func describeHeld(held int, unread error) string {
+func describeScopedAccounts(scoped int, unread error) string {
 	if unread != nil {
 		return "their number cannot be read"
 	}
-	return fmt.Sprintf("there were %d", held)
+	return fmt.Sprintf("there were %d", scoped)
 }
 
 // withoutEntry returns the authorization file of the current profile. A running server accepts no
@@ -191,7 +191,7 @@ func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 		err = nil
 	}
 	if err == nil {
-		return changed, p.sayHostsWithoutScope(ctx)
+		return changed, p.printHostsWithoutScope(ctx)
 	}
 	if log := (host.Component{Name: scope.SyncName}).Tail(); log != "" {
 		err = fmt.Errorf("%w\nthe end of its log:\n%s", err, log)
@@ -200,7 +200,7 @@ func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 }
 
 // sayHostsWithoutScope names the API servers that do not enforce node scope.
-func (p *plan) sayHostsWithoutScope(ctx context.Context) error {
+func (p *plan) printHostsWithoutScope(ctx context.Context) error {
 	lacking, err := p.hostsWithout(ctx, scope.SyncName)
 	if err == nil && lacking != "" {
 		p.Note("the API servers of %s do not enforce node scope yet: run `bulkhead install --%s` there", lacking,

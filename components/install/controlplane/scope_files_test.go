@@ -52,7 +52,7 @@ func TestScopeSyncWritesWhereTheServerReads(t *testing.T) {
 }
 
 func TestScopeSyncHasACertificate(t *testing.T) {
-	for _, leaf := range host.DefaultLayout().Keeper(options(Hardened).Certificates, time.Now).Leaves {
+	for _, leaf := range host.DefaultLayout().Rotator(options(Hardened).Certificates, time.Now).Leaves {
 		if leaf.CommonName == host.ScopeSyncUser && filepath.Dir(leaf.CertFile) == host.DefaultLayout().ScopeSync() &&
 			cmp.Equal(leaf.Organization, []string{host.ComponentsGroup}) {
 			return

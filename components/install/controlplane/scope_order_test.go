@@ -34,7 +34,7 @@ func TestWhenScopeSyncStarts(t *testing.T) {
 		from, to Options
 		order    []string
 	}{
-		{"on a host without us", Options{}, scoped(Hardened), []string{answers, writesLists, runsSync, switches}},
+		{"on a host without Bulkhead", Options{}, scoped(Hardened), []string{answers, writesLists, runsSync, switches}},
 		{"in parity too", Options{}, scoped(Parity), []string{answers, writesLists, runsSync, switches}},
 		{"on a host without node scope", options(Hardened), scoped(Hardened),
 			[]string{answers, writesLists, runsSync, switches}},
@@ -94,9 +94,9 @@ func TestNoServerRestartsForAScopeSyncThatDoesNotComeUp(t *testing.T) {
 	})
 }
 
-// TestWhatARestartDoesToScopeSync: scope-sync reports that the server was down. The installer does
+// TestInstallDoesNotWaitForScopeSyncAfterServerRestart: scope-sync reports that the server was down. The installer does
 // not wait until scope-sync sees the server again.
-func TestWhatARestartDoesToScopeSync(t *testing.T) {
+func TestInstallDoesNotWaitForScopeSyncAfterServerRestart(t *testing.T) {
 	onHost(t, "one that complains is not waited for", func(t *testing.T, h *testHost) {
 		h.said = func(line string) {
 			if strings.Contains(line, "done       "+switches) {
@@ -139,9 +139,9 @@ func TestAScopeSyncThatWritesOnceMoreIsOverruled(t *testing.T) {
 	})
 }
 
-// TestAScopeSyncThatEndsLateBringsNoListBack: a scope-sync that is ending may still write. Then it
+// TestStoppingScopeSyncDoesNotOverwriteTheRestoredFile: a scope-sync that is ending may still write. Then it
 // would overwrite the restored file with its list.
-func TestAScopeSyncThatEndsLateBringsNoListBack(t *testing.T) {
+func TestStoppingScopeSyncDoesNotOverwriteTheRestoredFile(t *testing.T) {
 	onHost(t, "on a host without node scope", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		before := h.snapshot()
@@ -180,7 +180,7 @@ func TestAServerThatDoesNotAnswerDoesNotWaitForScopeSync(t *testing.T) {
 		// first is a file that is restored as soon as there is one.
 		first func(host.Layout) string
 	}{
-		{"on a host without us", Options{}, scoped(Hardened), host.Layout.APIServerManifest},
+		{"on a host without Bulkhead", Options{}, scoped(Hardened), host.Layout.APIServerManifest},
 		{"on one that reads lists", options(Hardened), scoped(Hardened), host.Layout.AuthorizationConfig},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {

@@ -14,13 +14,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// TestAScopeSyncThatDoesNotComeUpIsTakenBack, whether there was a scope-sync before or not.
-func TestAScopeSyncThatDoesNotComeUpIsTakenBack(t *testing.T) {
+// TestScopeSyncThatDoesNotStartIsRolledBack, whether there was a scope-sync before or not.
+func TestScopeSyncThatDoesNotStartIsRolledBack(t *testing.T) {
 	for _, start := range []struct {
 		name string
 		o    *Options
 	}{
-		{"a host without us", nil}, {"a host without node scope", new(options(Hardened))},
+		{"host without Bulkhead", nil}, {"a host without node scope", new(options(Hardened))},
 		{"a host with node scope", new(scoped(Hardened))},
 	} {
 		onHost(t, start.name, func(t *testing.T, h *testHost) {
@@ -61,8 +61,8 @@ func TestAScopeSyncThatComplainsStopsNoUpgrade(t *testing.T) {
 	})
 }
 
-// TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack switches node scope on and off.
-func TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack(t *testing.T) {
+// TestEveryFailingNodeScopeStepIsRolledBack switches node scope on and off.
+func TestEveryFailingNodeScopeStepIsRolledBack(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		from, to Options
@@ -94,8 +94,8 @@ func TestWhicheverStepOfNodeScopeFailsTheOldStateIsBack(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWhoDoesNotAnswer: the entry exists only while the components can answer.
-func TestNobodyIsAskedWhoDoesNotAnswer(t *testing.T) {
+// TestAuthorizationEntryExistsOnlyWhileComponentsAnswer: the entry exists only while the components can answer.
+func TestAuthorizationEntryExistsOnlyWhileComponentsAnswer(t *testing.T) {
 	onHost(t, "there, back, and back from there", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		h.said = func(string) { h.nobodyIsAskedInVain() }
@@ -116,7 +116,7 @@ func TestNobodyIsAskedWhoDoesNotAnswer(t *testing.T) {
 	})
 }
 
-func TestASecondHostKeepsWhatScopeSyncMayDo(t *testing.T) {
+func TestSecondHostKeepsScopeSyncRBAC(t *testing.T) {
 	onHost(t, "cp-1 runs it", func(t *testing.T, h *testHost) {
 		h.others, h.bare = []string{"cp-1"}, "cp-2"
 		h.scoped = []string{"cp-1"}

@@ -65,7 +65,7 @@ func (h *testHost) args(manifest, container string) []string {
 	return nil
 }
 
-func TestNodeScopeThereAndBack(t *testing.T) {
+func TestEnableThenDisableNodeScope(t *testing.T) {
 	for _, profile := range []Profile{Hardened, Parity} {
 		onHost(t, string(profile), func(t *testing.T, h *testHost) {
 			never := h.snapshot()
@@ -172,9 +172,9 @@ func TestNodeScopeIsRefused(t *testing.T) {
 	}{
 		{"where webhooks can be removed through the API", func(h *testHost, _ *Options) { h.version = "v1.35.0" },
 			"takes no webhooks from disk"},
-		{"where nothing of ours is to be", func(_ *testHost, o *Options) { o.Profile = InTree },
+		{"without any component", func(_ *testHost, o *Options) { o.Profile = InTree },
 			"does not support node scope"},
-		{"with custom resources that are none",
+		{"with invalid custom resources",
 			func(_ *testHost, o *Options) { o.NodeScope.CustomResources = "pods=field:a" }, "--node-scope-custom-resources"},
 		{"with custom resources and without itself", func(_ *testHost, o *Options) {
 			o.NodeScope = scope.Options{CustomResources: "widgets.example.com=field:spec.node"}

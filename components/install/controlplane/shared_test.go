@@ -72,17 +72,18 @@ func TestAnotherHostKeepsTheKubeletAPIOfTheCluster(t *testing.T) {
 		guards, there   bool
 		says            string
 	}{
-		{"nobody has said anything, and the cluster has it", unsaid, false, true, []string{"cp-2"}, true, true,
+		{"no flag, enabled in the cluster: stays enabled", unsaid, false, true, []string{"cp-2"}, true, true,
 			"goes on as with --kubelet-api."},
-		{"nor after the other host is gone", unsaid, false, true, nil, true, true, "goes on as with --kubelet-api."},
-		{"nobody has said anything, and the cluster does without", unsaid, false, false, []string{"cp-2"}, false, false,
+		{"no flag, enabled in the cluster, last host: stays enabled",
+			unsaid, false, true, nil, true, true, "goes on as with --kubelet-api."},
+		{"no flag, disabled in the cluster: stays disabled", unsaid, false, false, []string{"cp-2"}, false, false,
 			"goes on as with --kubelet-api=false"},
-		{"nobody has said anything, and this is the first", unsaid, false, false, nil, true, true, ""},
-		{"a person says yes, and the cluster does without", saying(true), false, false, []string{"cp-2"}, true, true, ""},
+		{"no flag, first host: enabled", unsaid, false, false, nil, true, true, ""},
+		{"flag enables it in the cluster", saying(true), false, false, []string{"cp-2"}, true, true, ""},
 		{"it is given up in words", refused, false, true, []string{"cp-2"}, false, false, ""},
-		{"this host was told no, others run", toldNo, true, true, []string{"cp-2"}, false, true,
+		{"host opted out, other hosts run: stays in the cluster", toldNo, true, true, []string{"cp-2"}, false, true,
 			"Bulkhead runs on cp-2 too"},
-		{"this host was told no, and is the last", toldNo, true, true, nil, false, false, ""},
+		{"host opted out, last host: removed", toldNo, true, true, nil, false, false, ""},
 		{"this host is in parity, others run", parity, false, true, []string{"cp-2"}, false, true,
 			"Bulkhead runs on cp-2 too"},
 	} {
@@ -113,7 +114,7 @@ func TestAnotherHostKeepsTheKubeletAPIOfTheCluster(t *testing.T) {
 }
 
 // If its proxy were removed first, a kubelet would be unreachable.
-func TestProxiesStayUntilTheirKubeletsAreBack(t *testing.T) {
+func TestProxiesStayUntilKubeletsAreRestored(t *testing.T) {
 	const says = "kubelet-auth-proxy stands before the kubelets of worker-1, worker-2"
 	onHost(t, "it is given up", func(t *testing.T, h *testHost) {
 		must(t, h.withKubelets(nil).Install(t.Context(), options(Hardened)))

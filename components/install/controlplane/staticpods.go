@@ -27,7 +27,7 @@ func nodeAuthorizerPod(l host.Layout, o Options, server *apiserver.Manifest) ([]
 		return nil, err
 	}
 	pod.SetArg("mode", o.Profile.mode())
-	o.Beyond.setArgs(pod, o.Profile)
+	o.Extensions.setArgs(pod, o.Profile)
 	o.NodeScope.SetArgs(pod)
 	features := nodeauthorizer.DefaultFeatures()
 	setGates(pod, server, features.ByGate())
@@ -47,7 +47,7 @@ func nodeRestrictionPod(l host.Layout, o Options, server *apiserver.Manifest, co
 	if audiences := server.Audiences(); len(audiences) > 0 {
 		pod.SetArg("api-audiences", strings.Join(audiences, ","))
 	}
-	o.Beyond.setModes(pod, o.Profile, restrictionRules)
+	o.Extensions.setModes(pod, o.Profile, restrictionRules)
 	o.NodeScope.SetArgs(pod)
 	features := noderestriction.DefaultFeatures()
 	setGates(pod, server, features.ByGate())

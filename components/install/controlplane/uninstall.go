@@ -50,16 +50,16 @@ func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error
 			Kubeadm:   Edit{Drifted: true},
 		}
 	}
-	in.Say("Removing Bulkhead from this control-plane host")
+	in.Logf("Removing Bulkhead from this control-plane host")
 	changed, err := in.RunAll(ctx, in.uninstallSteps(record, timeout))
 	if err != nil {
 		return fmt.Errorf("%w\nthe steps before it are done: run `bulkhead uninstall` again", err)
 	}
 	if !changed {
-		in.Say("Nothing had to be changed: nothing of Bulkhead is installed.")
+		in.Logf("Nothing had to be changed: nothing of Bulkhead is installed.")
 		return nil
 	}
-	in.Say("Bulkhead is removed: kube-apiserver has its old authorizers and its old admission.")
+	in.Logf("Bulkhead is removed: kube-apiserver has its old authorizers and its old admission.")
 	return nil
 }
 

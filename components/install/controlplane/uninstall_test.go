@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 )
 
-func TestUninstallKeepsWhatSomebodyElseChanged(t *testing.T) {
+func TestUninstallKeepsForeignChanges(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		after func(*testing.T, *testHost)
@@ -59,13 +59,13 @@ func TestUninstallChangesNothingWhereNothingIsInstalled(t *testing.T) {
 		name    string
 		prepare func(*testing.T, *testHost)
 	}{
-		{"in a cluster without us", func(*testing.T, *testHost) {}},
+		{"in a cluster without Bulkhead", func(*testing.T, *testHost) {}},
 		{"in a cluster that others use", func(t *testing.T, h *testHost) {
 			other := newTestHost(t)
 			must(t, other.installer().Install(t.Context(), options(Hardened)))
 			h.objects, h.kubeadm = other.objects, other.kubeadm
 		}},
-		{"beside somebody else's authorization file", func(t *testing.T, h *testHost) {
+		{"with a foreign authorization file", func(t *testing.T, h *testHost) {
 			h.otherConfig()
 		}},
 	} {
@@ -91,7 +91,7 @@ func (h *testHost) otherConfig() {
 	must(h.t, os.WriteFile(file, []byte(theirs), 0o600))
 }
 
-func TestUninstallLeavesWhatAnotherHostNeeds(t *testing.T) {
+func TestUninstallKeepsObjectsThatAnotherHostNeeds(t *testing.T) {
 	onHost(t, "first of two, then last", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -118,7 +118,7 @@ func TestUninstallLeavesWhatAnotherHostNeeds(t *testing.T) {
 	})
 }
 
-func TestUninstallGetsToItsEnd(t *testing.T) {
+func TestUninstallWithLostOrForeignFiles(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(*testing.T, *testHost)
@@ -133,7 +133,7 @@ func TestUninstallGetsToItsEnd(t *testing.T) {
 			must(t, os.Remove(h.layout.OriginalManifest()))
 			must(t, h.installer().Install(t.Context(), options(Hardened)))
 		}, true},
-		{"with an original that is ours, from an earlier version", func(t *testing.T, h *testHost) {
+		{"with a saved original that contains Bulkhead", func(t *testing.T, h *testHost) {
 			must(t, os.WriteFile(h.layout.OriginalManifest(), read(t, h.layout.APIServerManifest()), 0o600))
 			record, err := ReadRecord(h.layout)
 			must(t, err)
@@ -142,10 +142,10 @@ func TestUninstallGetsToItsEnd(t *testing.T) {
 			must(t, err)
 			must(t, os.WriteFile(h.layout.Record(), data, 0o600))
 		}, true},
-		{"with what a killed run was writing", func(t *testing.T, h *testHost) {
+		{"with the temporary file of a killed run", func(t *testing.T, h *testHost) {
 			must(t, os.WriteFile(filepath.Join(h.layout.State, ".bulkhead-123"), nil, 0o600))
 		}, true},
-		{"with somebody else's authorization file", func(_ *testing.T, h *testHost) { h.otherConfig() }, false},
+		{"with a foreign authorization file", func(_ *testing.T, h *testHost) { h.otherConfig() }, false},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -163,7 +163,7 @@ func TestUninstallGetsToItsEnd(t *testing.T) {
 	}
 }
 
-func TestUninstallKeepsFilesThatAreNotOurs(t *testing.T) {
+func TestUninstallKeepsForeignFiles(t *testing.T) {
 	onHost(t, "a note of the administrator", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		note := filepath.Join(h.layout.State, "note")
@@ -182,8 +182,8 @@ func TestUninstallKeepsFilesThatAreNotOurs(t *testing.T) {
 	})
 }
 
-// TestTheSavedOriginalIsNeverAStepBack protects a user who copies the saved manifest by hand.
-func TestTheSavedOriginalIsNeverAStepBack(t *testing.T) {
+// TestSavedManifestIsNeverOlderThanTheCluster protects a user who copies the saved manifest by hand.
+func TestSavedManifestIsNeverOlderThanTheCluster(t *testing.T) {
 	onHost(t, "after an upgrade and an installation", func(t *testing.T, h *testHost) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		h.upgrade("v1.37.1", "v1.37.2")

@@ -35,11 +35,11 @@ type Engine struct {
 	Lock string
 }
 
-// Say prints one line.
-func (e *Engine) Say(format string, args ...any) { _, _ = fmt.Fprintf(e.Out, format+"\n", args...) }
+// Logf prints one line.
+func (e *Engine) Logf(format string, args ...any) { _, _ = fmt.Fprintf(e.Out, format+"\n", args...) }
 
 // Note prints a remark about the step that runs.
-func (e *Engine) Note(format string, args ...any) { e.Say("  note       "+format, args...) }
+func (e *Engine) Note(format string, args ...any) { e.Logf("  note       "+format, args...) }
 
 // Until calls check until it succeeds. After timeout, the error contains the last error of check.
 // If ctx is cancelled, the error wraps [context.Canceled].
@@ -58,7 +58,7 @@ func (e *Engine) Until(ctx context.Context, timeout time.Duration, what string,
 		}
 		if e.Now().Sub(reported) >= reportInterval {
 			reported = e.Now()
-			e.Say("  waiting    for %s, %s so far: %v", what, reported.Sub(begin).Round(time.Second), err)
+			e.Logf("  waiting    for %s, %s so far: %v", what, reported.Sub(begin).Round(time.Second), err)
 		}
 		// The deadline may have interrupted this check. The error of the check before it explains
 		// more.

@@ -47,7 +47,7 @@ func (e *Engine) Run(ctx context.Context, s Step) (changed bool, err error) {
 	case changed:
 		result = "done"
 	}
-	e.Say("  %-10s %s%s", result, s.Name, took)
+	e.Logf("  %-10s %s%s", result, s.Name, took)
 	return changed, err
 }
 
@@ -104,7 +104,7 @@ func (t Transaction) Apply(ctx context.Context, j *journal.Journal, steps []Step
 }
 
 func (t Transaction) rollback(cause error, j *journal.Journal) error {
-	t.Say("Rolling back")
+	t.Logf("Rolling back")
 	// The context of the caller may be cancelled, so the rollback does not use it. Every wait of a
 	// rollback has its own timeout.
 	if err := t.Revert(context.Background(), j); err != nil {
@@ -119,7 +119,7 @@ func (t Transaction) Recover(ctx context.Context) error {
 	if err != nil || j == nil {
 		return err
 	}
-	t.Say("An earlier run (%s) was interrupted: rolling it back", j.Operation)
+	t.Logf("An earlier run (%s) was interrupted: rolling it back", j.Operation)
 	return t.Revert(ctx, j)
 }
 

@@ -40,7 +40,7 @@ func (l Layout) CA() pki.Pair { return PairIn(l.PKI(), "ca") }
 func (l Layout) KubeCA() pki.Pair { return PairIn(l.KubePKI, "ca") }
 
 // Keeper renews every certificate of an installation.
-func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
+func (l Layout) Rotator(policy pki.Policy, now func() time.Time) pki.Rotator {
 	leaves := []pki.Leaf{{
 		Name: "apiserver-client", Pair: PairIn(l.APIServer(), "node-authorizer-client"), Signer: l.CA(),
 		CommonName: APIServerClient, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600,
@@ -69,12 +69,12 @@ func (l Layout) Keeper(policy pki.Policy, now func() time.Time) pki.Keeper {
 			Usage: x509.ExtKeyUsageClientAuth, Mode: 0o640,
 		})
 	}
-	return pki.Keeper{Policy: policy, Now: now, Lock: l.PKI(), Leaves: leaves}
+	return pki.Rotator{Policy: policy, Now: now, Lock: l.PKI(), Leaves: leaves}
 }
 
-// KubeletKeeper renews the certificate of a node's kubelet-auth-proxy.
-func (l Layout) KubeletKeeper(policy pki.Policy, now func() time.Time) pki.Keeper {
-	return pki.Keeper{Policy: policy, Now: now, Lock: l.Node(), Leaves: []pki.Leaf{{
+// KubeletRotator renews the certificate of a node's kubelet-auth-proxy.
+func (l Layout) KubeletRotator(policy pki.Policy, now func() time.Time) pki.Rotator {
+	return pki.Rotator{Policy: policy, Now: now, Lock: l.Node(), Leaves: []pki.Leaf{{
 		Name: "kubelet-auth-proxy-client", Pair: PairIn(l.KubeletProxy(), "client"), Trust: l.KubeletClientCA(),
 		CommonName: KubeletProxyUser, Usage: x509.ExtKeyUsageClientAuth, Mode: 0o640,
 	}}}

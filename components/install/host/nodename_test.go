@@ -22,9 +22,9 @@ func TestNodeName(t *testing.T) {
 	host, err := os.Hostname()
 	must(t, err)
 	for _, tc := range []struct{ name, user, want string }{
-		{"is what the kubelet's certificate says", "system:node:Cp-0.example", "Cp-0.example"},
-		{"is the host's name where the certificate is no node's", "kubernetes-admin", strings.ToLower(host)},
-		{"is the host's name where there is no kubelet", "", strings.ToLower(host)},
+		{"kubelet certificate: its node name", "system:node:Cp-0.example", "Cp-0.example"},
+		{"certificate of no node: the host name", "kubernetes-admin", strings.ToLower(host)},
+		{"no kubelet: the host name", "", strings.ToLower(host)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -49,7 +49,7 @@ func writeKubeletConf(t *testing.T, file, user string) {
 	must(t, err)
 	leaf := pki.Leaf{Name: "kubelet", Pair: PairIn(dir, "kubelet"), Signer: ca, CommonName: user,
 		Usage: x509.ExtKeyUsageClientAuth, Mode: 0o600}
-	_, err = pki.Keeper{Leaves: []pki.Leaf{leaf}, Policy: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute},
+	_, err = pki.Rotator{Leaves: []pki.Leaf{leaf}, Policy: pki.Policy{Validity: time.Hour, RenewBefore: 10 * time.Minute},
 		Now: time.Now}.Renew(true)
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "current.pem"), append(read(t, leaf.KeyFile), read(t, leaf.CertFile)...),

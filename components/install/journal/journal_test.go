@@ -19,9 +19,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestAJournalThatWasLeftBehindTakesEverythingBack writes with one journal. It restores with
+// TestJournalOfAKilledRunRestoresEverything writes with one journal. It restores with
 // another journal, read from the disk, as after a crash.
-func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
+func TestJournalOfAKilledRunRestoresEverything(t *testing.T) {
 	dir, root := filepath.Join(t.TempDir(), "journal"), t.TempDir()
 	old, added := filepath.Join(root, "old"), filepath.Join(root, "new", "file")
 	must(t, os.WriteFile(old, []byte("before"), 0o640))
@@ -62,7 +62,7 @@ func TestAJournalThatWasLeftBehindTakesEverythingBack(t *testing.T) {
 	}
 }
 
-func TestWhatIsThereAlreadyIsNotWritten(t *testing.T) {
+func TestUnchangedFilesAreNotWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	j, err := Begin(filepath.Join(t.TempDir(), "journal"), "test")
 	must(t, err)
@@ -107,7 +107,7 @@ func TestRestoringNeedsNoSpace(t *testing.T) {
 	}
 }
 
-func TestAnEntryKnowsWhatWasWritten(t *testing.T) {
+func TestJournalEntryRecordsWrittenContent(t *testing.T) {
 	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "file")
 	j, err := Begin(dir, "test")
 	must(t, err)

@@ -29,7 +29,7 @@ const volume = `
   extraVolumes:
   - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`
 
-func TestWireAndBack(t *testing.T) {
+func TestWireThenUnwireRestoresTheInput(t *testing.T) {
 	const (
 		authorization = "{name: authorization-config, value: /b/apiserver/authorization.yaml}"
 		ours          = authorization + ", {name: admission-control-config-file, value: /b/apiserver/admission.yaml}"
@@ -135,7 +135,7 @@ func TestAHostThatKnowsNothingOfBefore(t *testing.T) {
 	}
 }
 
-func TestWireLeavesTextThatSaysItAlready(t *testing.T) {
+func TestWireKeepsTextThatIsAlreadyWired(t *testing.T) {
 	wired, err := Wire(head, testWiring, Before{})
 	if err != nil {
 		t.Fatal(err)
@@ -146,14 +146,14 @@ func TestWireLeavesTextThatSaysItAlready(t *testing.T) {
 	}
 }
 
-func TestUnwireLeavesAloneWhatIsNotOurs(t *testing.T) {
+func TestUnwireKeepsForeignSettings(t *testing.T) {
 	other := head + "apiServer:\n  extraArgs:\n  - {name: authorization-config, value: /other.yaml}\n"
 	if back, err := Unwire(other, testWiring, Before{Modes: "Node,RBAC"}); err != nil || back != other {
 		t.Errorf("%v:\n%s", err, cmp.Diff(other, back))
 	}
 }
 
-func TestWireRefusesWhatItDoesNotUnderstand(t *testing.T) {
+func TestWireRejectsUnknownConfigurations(t *testing.T) {
 	for _, text := range []string{"{", "kind: InitConfiguration", head + "apiServer: {extraArgs: 3}"} {
 		if _, err := Wire(text, testWiring, Before{}); err == nil {
 			t.Errorf("%q passes", text)

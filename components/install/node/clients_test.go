@@ -57,9 +57,9 @@ func (n *testNode) older() {
 	must(n.t, os.Remove(ca.CertFile))
 	_, err := pki.EnsureCA(ca, "bulkhead-kubelet-client-ca", time.Now())
 	must(n.t, err)
-	keeper := n.layout.KubeletKeeper(kubeletOptions.Certificates, time.Now)
-	keeper.Leaves[0].Signer, keeper.Leaves[0].Trust = ca, ""
-	_, err = keeper.Renew(true)
+	rotator := n.layout.KubeletRotator(kubeletOptions.Certificates, time.Now)
+	rotator.Leaves[0].Signer, rotator.Leaves[0].Trust = ca, ""
+	_, err = rotator.Renew(true)
 	must(n.t, err)
 	n.start()
 	must(n.t, n.knows(n.client()))
@@ -68,7 +68,7 @@ func (n *testNode) older() {
 // client is the client certificate of the proxy.
 func (n *testNode) client() tls.Certificate {
 	n.t.Helper()
-	pair := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
+	pair := n.layout.KubeletRotator(zeroPolicy, time.Now).Leaves[0].Pair
 	client, err := tls.LoadX509KeyPair(pair.CertFile, pair.KeyFile)
 	must(n.t, err)
 	return client
@@ -91,7 +91,7 @@ func (n *testNode) keys() []string {
 // that the kubelet accepts and that cannot sign other certificates.
 func (n *testNode) mustHaveOneKey() {
 	n.t.Helper()
-	client := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
+	client := n.layout.KubeletRotator(zeroPolicy, time.Now).Leaves[0].Pair
 	if got := n.keys(); len(got) != 1 || got[0] != client.KeyFile {
 		n.t.Errorf("private keys are in %v", got)
 	}
@@ -107,7 +107,7 @@ func (n *testNode) mustHaveOneKey() {
 // withoutClient returns the snapshot without the proxy's certificate and without the kubelet's copy
 // of it.
 func (n *testNode) withoutClient() map[string]string {
-	client := n.layout.KubeletKeeper(zeroPolicy, time.Now).Leaves[0].Pair
+	client := n.layout.KubeletRotator(zeroPolicy, time.Now).Leaves[0].Pair
 	all := n.snapshot()
 	maps.DeleteFunc(all, func(name, _ string) bool {
 		return slices.Contains([]string{

@@ -93,7 +93,7 @@ func (k *Installer) install(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("%w\nnothing has been changed", err)
 	}
-	k.Say("Putting the kubelet of this host behind kubelet-auth-proxy")
+	k.Logf("Putting the kubelet of this host behind kubelet-auth-proxy")
 	if p.journal, err = transaction.Begin("node install"); err != nil {
 		return err
 	}
@@ -102,9 +102,9 @@ func (k *Installer) install(ctx context.Context, o Options) error {
 	case err != nil:
 		return err
 	case changed:
-		k.Say("The kubelet listens on 127.0.0.1, to its proxy only.")
+		k.Logf("The kubelet listens on 127.0.0.1, to its proxy only.")
 	default:
-		k.Say("Nothing had to be changed: the kubelet is behind its proxy.")
+		k.Logf("Nothing had to be changed: the kubelet is behind its proxy.")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (n *testNode) mustBe(before map[string]string) {
 	}
 }
 
-func TestNodeInstallAndBack(t *testing.T) {
+func TestNodeInstallThenUninstallRestoresTheNode(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		before := n.snapshot()
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
@@ -74,8 +74,8 @@ var everyNode = []struct {
 	name    string
 	prepare func(*testing.T, *testNode)
 }{
-	{"a node without us", func(*testing.T, *testNode) {}},
-	{"a node whose kubelet has got another configuration since", func(t *testing.T, n *testNode) {
+	{"node without Bulkhead", func(*testing.T, *testNode) {}},
+	{"node whose kubelet configuration changed since", func(t *testing.T, n *testNode) {
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
 		data := read(t, n.config)
 		n.config += ".new"
@@ -99,7 +99,7 @@ func (n *testNode) begin() *plan {
 
 const nodeStepCount = 6
 
-func TestWhateverStepFailsTheKubeletIsBack(t *testing.T) {
+func TestEveryFailingNodeInstallStepRestoresTheKubelet(t *testing.T) {
 	for _, start := range everyNode {
 		for i := range nodeStepCount {
 			onNode(t, fmt.Sprintf("%s, step %d", start.name, i+1), func(t *testing.T, n *testNode) {
@@ -125,7 +125,7 @@ func TestWhateverStepFailsTheKubeletIsBack(t *testing.T) {
 	}
 }
 
-func TestTheNextNodeRunPicksUpWhatAKilledOneLeft(t *testing.T) {
+func TestNextNodeRunRecoversFromAKilledRun(t *testing.T) {
 	for _, start := range everyNode {
 		for i := range nodeStepCount {
 			onNode(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, n *testNode) {
@@ -160,7 +160,7 @@ func TestAnUninstallThatWasKilledIsRepeated(t *testing.T) {
 	}
 }
 
-func TestWhatIsBrokenOnANodeIsSaidAndTakenBack(t *testing.T) {
+func TestFailedNodeInstallIsReportedAndRolledBack(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		spoil    func(*testNode)
@@ -201,7 +201,7 @@ func TestAKubeletThatIsNotKubeadmsIsLeftAlone(t *testing.T) {
 		{"one that is stopped", func(n *testNode) { n.running = false }, "is loaded and inactive"},
 		{"a flag that counts more", func(n *testNode) { n.extra = []string{"--anonymous-auth=true"}; n.start() },
 			"--anonymous-auth=true, which counts more"},
-		{"a directory of somebody else", func(n *testNode) { n.extra = []string{"--config-dir", "/etc/other"}; n.start() },
+		{"foreign directory", func(n *testNode) { n.extra = []string{"--config-dir", "/etc/other"}; n.start() },
 			"--config-dir, which counts more"},
 		{"another port", func(n *testNode) { n.add("port: 10260") }, "the kubelet's port is 10260"},
 		{"a certificate of its own", func(n *testNode) { n.add("tlsCertFile: /x") }, "tlsCertFile"},

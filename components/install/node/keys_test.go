@@ -86,7 +86,7 @@ func TestAnUpgradeOfTheKeysThatWasKilledIsRepeated(t *testing.T) {
 			return n.knows(n.client())
 		}, "[]"},
 		{"before the key of the authority is removed", func(n *testNode) error {
-			_, err := n.layout.KubeletKeeper(kubeletOptions.Certificates, time.Now).Renew(false)
+			_, err := n.layout.KubeletRotator(kubeletOptions.Certificates, time.Now).Renew(false)
 			return err
 		}, "[]"},
 	} {

@@ -123,17 +123,17 @@ const evictGrace = 5 * time.Second
 func (h LocalHost) Evict(ctx context.Context) error {
 	signal, deadline := syscall.SIGTERM, time.Now().Add(evictGrace)
 	for {
-		holders, held, err := holdersOf("/proc", kubeletPort)
-		if err != nil || !held {
+		owners, inUse, err := portOwners("/proc", kubeletPort)
+		if err != nil || !inUse {
 			return err
 		}
 		if time.Now().After(deadline) {
 			if signal == syscall.SIGKILL {
-				return fmt.Errorf("port %d is still in use by %v", kubeletPort, holders)
+				return fmt.Errorf("port %d is still in use by %v", kubeletPort, owners)
 			}
 			signal, deadline = syscall.SIGKILL, time.Now().Add(evictGrace)
 		}
-		for pid, name := range holders {
+		for pid, name := range owners {
 			if name != host.KubeletAuthProxy {
 				return fmt.Errorf("port %d is in use by process %d (%s), which is not kubelet-auth-proxy", kubeletPort, pid, name)
 			}
@@ -149,9 +149,9 @@ func (h LocalHost) Evict(ctx context.Context) error {
 	}
 }
 
-// holdersOf returns the processes that listen on a TCP port in this network namespace, with the
+// portOwners returns the processes that listen on a TCP port in this network namespace, with the
 // names of their programs. held can be true although holders is empty, if a process is just ending.
-func holdersOf(proc string, port int) (holders map[int]string, held bool, err error) {
+func portOwners(proc string, port int) (owners map[int]string, inUse bool, err error) {
 	sockets := map[string]bool{}
 	for _, table := range []string{"tcp", "tcp6"} {
 		data, err := os.ReadFile(filepath.Join(proc, "self", "net", table))
@@ -166,7 +166,7 @@ func holdersOf(proc string, port int) (holders map[int]string, held bool, err er
 	if len(sockets) == 0 {
 		return nil, false, nil
 	}
-	holders = map[int]string{}
+	owners = map[int]string{}
 	links, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "fd", "*"))
 	if err != nil {
 		return nil, true, err
@@ -179,10 +179,10 @@ func holdersOf(proc string, port int) (holders map[int]string, held bool, err er
 		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		program, _, _ := strings.Cut(string(cmdline), "\x00")
 		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
-			holders[pid] = filepath.Base(program)
+			owners[pid] = filepath.Base(program)
 		}
 	}
-	return holders, true, nil
+	return owners, true, nil
 }
 
 // listeners adds the sockets that listen on port. table is in the format of /proc/net/tcp

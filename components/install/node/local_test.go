@@ -44,7 +44,7 @@ func serveKubelet(t *testing.T, configz string, shown, none int) testKubelet {
 		_, err := pki.EnsureCA(ca, "ca", time.Now())
 		must(t, err)
 	}
-	_, err := pki.Keeper{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now,
+	_, err := pki.Rotator{Policy: pki.Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: time.Now,
 		Leaves: []pki.Leaf{
 			{Name: "serving", Pair: serving, Signer: cluster, CommonName: "system:node:worker-1",
 				Usage: x509.ExtKeyUsageServerAuth, Mode: 0o600},
@@ -88,8 +88,8 @@ func TestClosed(t *testing.T) {
 		kubelet       string
 		mentions      string
 	}{
-		{"ours", ourConfigz, 200, 401, "worker-1", ""},
-		{"it answers whoever asks", ourConfigz, 200, 200, "worker-1", "answers 200, not 401"},
+		{"configured kubelet", ourConfigz, 200, 401, "worker-1", ""},
+		{"kubelet answers without authentication", ourConfigz, 200, 200, "worker-1", "answers 200, not 401"},
 		{"it does not let the proxy in", "Forbidden (user=…)", 403, 401, "worker-1", "has `bulkhead install` run"},
 		{"it does not know the proxy", "Unauthorized", 401, 401, "worker-1", "answers the proxy 401"},
 		{"another kubelet", ourConfigz, 200, 401, "worker-2", `is that of "system:node:worker-1"`},
@@ -99,9 +99,10 @@ func TestClosed(t *testing.T) {
 			"another address"},
 		{"it trusts another CA", strings.Replace(ourConfigz, "/ours.crt", "/etc/kubernetes/pki/ca.crt", 1), 200, 401,
 			"worker-1", "another authentication.x509.clientCAFile"},
-		{"it asks nobody", strings.Replace(ourConfigz, "Webhook", "AlwaysAllow", 1), 200, 401, "worker-1",
+		{"kubelet without webhook authorization",
+			strings.Replace(ourConfigz, "Webhook", "AlwaysAllow", 1), 200, 401, "worker-1",
 			"another authorization.mode"},
-		{"what it says is no JSON", "{", 200, 401, "worker-1", "reading the kubelet's /configz"},
+		{"response that is not JSON", "{", 200, 401, "worker-1", "reading the kubelet's /configz"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			k := serveKubelet(t, tc.configz, tc.shown, tc.none)
@@ -172,18 +173,18 @@ func TestProxyAddress(t *testing.T) {
 	}
 }
 
-func TestWhoHoldsAPort(t *testing.T) {
+func TestPortOwner(t *testing.T) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	port := listener.Addr().(*net.TCPAddr).Port
-	holders, held, err := holdersOf("/proc", port)
+	owners, inUse, err := portOwners("/proc", port)
 	must(t, err)
-	if _, ours := holders[os.Getpid()]; !held || !ours || len(holders) != 1 {
-		t.Errorf("held %v by %v", held, holders)
+	if _, ours := owners[os.Getpid()]; !inUse || !ours || len(owners) != 1 {
+		t.Errorf("held %v by %v", inUse, owners)
 	}
 	must(t, listener.Close())
-	if holders, held, err := holdersOf("/proc", port); err != nil || held {
-		t.Errorf("after that held %v by %v: %v", held, holders, err)
+	if owners, inUse, err := portOwners("/proc", port); err != nil || inUse {
+		t.Errorf("after that held %v by %v: %v", inUse, owners, err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// renewPatience is how long a renewal waits for an installation on this host to end.
-const renewPatience = 5 * time.Minute
+// renewTimeout is how long a renewal waits for an installation on this host to end.
+const renewTimeout = 5 * time.Minute
 
 // Renew replaces the proxy's certificate if it is due. It also updates the proxy's copies of the
 // cluster's client CA and of the kubelet's serving certificate. The proxy and the kubelet read
@@ -38,7 +38,7 @@ func (k *Installer) Renew(ctx context.Context, all bool) (renewed []string, err 
 	if record.Serving == "" { // an older version wrote the record
 		copies = copies[:1]
 	}
-	err = k.LockedWithin(ctx, renewPatience, func() error {
+	err = k.LockedWithin(ctx, renewTimeout, func() error {
 		// The copies come first: the checks of the kubelet use them to verify its certificate.
 		followed, errFirst := k.settled(ctx, copies)
 		client, errClient := k.renewClient(ctx, record.Certificates, all, true)
@@ -50,10 +50,10 @@ func (k *Installer) Renew(ctx context.Context, all bool) (renewed []string, err 
 	return renewed, err
 }
 
-// acceptPatience is how long a kubelet may take to accept a new certificate. The kubelet reads its
+// acceptTimeout is how long a kubelet may take to accept a new certificate. The kubelet reads its
 // clientCAFile when the file changes, and every minute (k8s.io/apiserver
 // pkg/server/dynamiccertificates/dynamic_cafile_content.go FileRefreshDuration).
-const acceptPatience = 90 * time.Second
+const acceptTimeout = 90 * time.Second
 
 // renewClient replaces the client certificate of the proxy if it is due. If kubeletReads is true,
 // the kubelet already reads the file with the certificate. The proxy then gets the new certificate
@@ -67,15 +67,15 @@ const acceptPatience = 90 * time.Second
 func (k *Installer) renewClient(
 	ctx context.Context, policy pki.Policy, all, kubeletReads bool,
 ) (renewed []string, err error) {
-	keeper := k.Layout.KubeletKeeper(policy, k.Now)
+	rotator := k.Layout.KubeletRotator(policy, k.Now)
 	if kubeletReads {
-		keeper.Accepted = func(client tls.Certificate) error {
-			return k.Until(ctx, acceptPatience, "the kubelet to accept it", func(ctx context.Context) error {
+		rotator.Accepted = func(client tls.Certificate) error {
+			return k.Until(ctx, acceptTimeout, "the kubelet to accept it", func(ctx context.Context) error {
 				return k.System.Accepts(ctx, client)
 			})
 		}
 	}
-	if renewed, err = keeper.Renew(all); err != nil {
+	if renewed, err = rotator.Renew(all); err != nil {
 		return renewed, err
 	}
 	return renewed, atomicfile.Remove(k.Layout.FormerClientCAKey())

@@ -80,7 +80,7 @@ func TestNodeRenew(t *testing.T) {
 }
 
 // The units name the exact files of the kubelet, so that systemd sees a change at once.
-func TestWhatIsCopiedIsWatched(t *testing.T) {
+func TestCopiedFilesAreWatched(t *testing.T) {
 	onNode(t, "a kubelet with directories of its own", func(t *testing.T, n *testNode) {
 		pki := t.TempDir()
 		n.extra = []string{"--cert-dir=" + pki + "/100%"}
@@ -189,13 +189,13 @@ func TestRenewWaitsForAnInstallation(t *testing.T) {
 	onNode(t, "a node", func(t *testing.T, n *testNode) {
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
 		must(t, os.WriteFile(n.serving(), []byte("kubelet-2"), 0o600))
-		held, begun := make(chan struct{}), make(chan struct{})
+		inUse, begun := make(chan struct{}), make(chan struct{})
 		installed := make(chan error, 1)
 		go func() {
-			installed <- n.installer().Locked(func() error { close(begun); <-held; return nil })
+			installed <- n.installer().Locked(func() error { close(begun); <-inUse; return nil })
 		}()
 		<-begun
-		time.AfterFunc(time.Minute, func() { close(held) })
+		time.AfterFunc(time.Minute, func() { close(inUse) })
 		if got, err := n.installer().Renew(t.Context(), false); err != nil || fmt.Sprint(got) != "[kubelet-serving]" {
 			t.Errorf("renewed %v, %v", got, err)
 		}

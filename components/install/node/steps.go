@@ -46,7 +46,7 @@ func (p *plan) restartKubelet(ctx context.Context) (bool, error) {
 // waitClosed waits until the kubelet reads Bulkhead's directory, and accepts only the proxy's
 // certificate. It copies the kubelet's serving certificate for the proxy as soon as there is one.
 func (k *Installer) waitClosed(ctx context.Context, timeout time.Duration) error {
-	client := k.Layout.KubeletKeeper(zeroPolicy, k.Now).Leaves[0].Pair
+	client := k.Layout.KubeletRotator(zeroPolicy, k.Now).Leaves[0].Pair
 	return k.Until(ctx, timeout, "the kubelet on 127.0.0.1", func(ctx context.Context) error {
 		if err := k.System.Healthy(ctx); err != nil {
 			return fmt.Errorf("/healthz: %w", err)

@@ -28,14 +28,14 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 		return err
 	}
 	if !k.Installed() {
-		k.Say("Nothing had to be changed: the kubelet of this host is not behind kubelet-auth-proxy.")
+		k.Logf("Nothing had to be changed: the kubelet of this host is not behind kubelet-auth-proxy.")
 		return nil
 	}
-	k.Say("Taking the kubelet of this host out from behind kubelet-auth-proxy")
+	k.Logf("Taking the kubelet of this host out from behind kubelet-auth-proxy")
 	if _, err := k.RunAll(ctx, k.uninstallSteps(timeout)); err != nil {
 		return fmt.Errorf("%w\nthe steps before it are done: run `bulkhead node uninstall` again", err)
 	}
-	k.Say("The kubelet listens as it did.")
+	k.Logf("The kubelet listens as it did.")
 	return nil
 }
 

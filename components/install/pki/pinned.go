@@ -23,7 +23,7 @@ const pinnedOverlap = 10 * time.Minute
 // announce writes the new certificate to l.Trust, followed by the certificate in use, which stays
 // accepted. Then it waits until the verifier accepts the new one. The caller writes the pair
 // afterwards. So a client never shows a certificate before the verifier accepts it.
-func (k Keeper) announce(l Leaf, der []byte, key *ecdsa.PrivateKey) error {
+func (k Rotator) announce(l Leaf, der []byte, key *ecdsa.PrivateKey) error {
 	current, err := readCert(l.CertFile)
 	if err != nil || !k.Now().Before(current.NotAfter) {
 		// There is no valid certificate in use, so no wait is needed.
@@ -42,7 +42,7 @@ func (k Keeper) announce(l Leaf, der []byte, key *ecdsa.PrivateKey) error {
 }
 
 // settle removes all certificates from l.Trust except the one in use, after pinnedOverlap.
-func (k Keeper) settle(l Leaf) error {
+func (k Rotator) settle(l Leaf) error {
 	current, err := readCert(l.CertFile)
 	if err != nil {
 		return err

@@ -18,10 +18,10 @@ import (
 )
 
 // pinnedKeeper returns a keeper of one self-signed certificate. The test sets the time.
-func pinnedKeeper(t *testing.T, now *time.Time) Keeper {
+func pinnedKeeper(t *testing.T, now *time.Time) Rotator {
 	t.Helper()
 	dir := t.TempDir()
-	return Keeper{
+	return Rotator{
 		Policy: Policy{Validity: 90 * time.Minute, RenewBefore: 30 * time.Minute},
 		Now:    func() time.Time { return *now },
 		Leaves: []Leaf{{
@@ -196,7 +196,7 @@ func TestAPinnedCertificateIsDue(t *testing.T) {
 		change func(*testing.T, Leaf)
 		due    bool
 	}{
-		{"nothing has changed: not due", func(*testing.T, Leaf) {}, false},
+		{"no change: not due", func(*testing.T, Leaf) {}, false},
 		{"one more is accepted: not due", func(t *testing.T, l Leaf) {
 			cert, _ := inUse(t, l)
 			other, _, err := l.sign(begin, time.Hour)
@@ -219,7 +219,7 @@ func TestAPinnedCertificateIsDue(t *testing.T) {
 			}
 			rename(t, l.Signer.CertFile, l.Trust)
 			l.Signer.CertFile, l.Trust = l.Trust, ""
-			renew(t, Keeper{
+			renew(t, Rotator{
 				Policy: Policy{Validity: time.Hour, RenewBefore: time.Minute}, Now: func() time.Time { return begin },
 				Leaves: []Leaf{l},
 			}, true)

@@ -82,7 +82,7 @@ func EnsureCA(ca Pair, name string, now time.Time) (made bool, err error) {
 }
 
 // issue creates a new key and a certificate for it.
-func (k Keeper) issue(l Leaf) error {
+func (k Rotator) issue(l Leaf) error {
 	der, key, err := l.sign(k.Now(), k.Policy.Validity)
 	if err != nil {
 		return fmt.Errorf("signing %s: %w", l.Name, err)

@@ -25,14 +25,14 @@ func testPair(dir, name string) Pair {
 }
 
 // testKeeper returns a keeper of one serving and one client certificate. The test sets the time.
-func testKeeper(t *testing.T, now *time.Time) Keeper {
+func testKeeper(t *testing.T, now *time.Time) Rotator {
 	t.Helper()
 	dir := t.TempDir()
 	ca := testPair(dir, "ca")
 	if _, err := EnsureCA(ca, "test", *now); err != nil {
 		t.Fatal(err)
 	}
-	return Keeper{
+	return Rotator{
 		Policy: Policy{Validity: 90 * time.Minute, RenewBefore: 30 * time.Minute},
 		Now:    func() time.Time { return *now },
 		Leaves: []Leaf{
@@ -44,7 +44,7 @@ func testKeeper(t *testing.T, now *time.Time) Keeper {
 	}
 }
 
-func renew(t *testing.T, k Keeper, all bool) []string {
+func renew(t *testing.T, k Rotator, all bool) []string {
 	t.Helper()
 	renewed, err := k.Renew(all)
 	if err != nil {
@@ -94,24 +94,24 @@ func TestRenewIsDue(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		later  time.Duration
-		change func(*testing.T, Keeper)
+		change func(*testing.T, Rotator)
 		want   []string
 	}{
-		{"nothing is due right after", 0, nil, nil},
-		{"nothing is due with exactly the time to renew left", time.Hour, nil, nil},
+		{"new certificates: not due", 0, nil, nil},
+		{"exactly the renewal time left: not due", time.Hour, nil, nil},
 		{"both are due with less left", time.Hour + time.Second, nil, both},
 		{"both are due when they have expired", 100 * time.Hour, nil, both},
 		{"both are due when they may not live that long any more", -2 * time.Minute, nil, both},
-		{"what is missing is due", 0, func(t *testing.T, k Keeper) { remove(t, k.Leaves[1].CertFile) }, []string{"client"}},
-		{"half a pair is due", 0, func(t *testing.T, k Keeper) { remove(t, k.Leaves[0].KeyFile) }, []string{"serving"}},
-		{"a key of another certificate is due", 0, func(t *testing.T, k Keeper) {
+		{"missing file: due", 0, func(t *testing.T, k Rotator) { remove(t, k.Leaves[1].CertFile) }, []string{"client"}},
+		{"half a pair is due", 0, func(t *testing.T, k Rotator) { remove(t, k.Leaves[0].KeyFile) }, []string{"serving"}},
+		{"a key of another certificate is due", 0, func(t *testing.T, k Rotator) {
 			rename(t, k.Leaves[1].KeyFile, k.Leaves[0].KeyFile)
 		}, both},
-		{"a certificate for another name is due", 0, func(_ *testing.T, k Keeper) { k.Leaves[1].CommonName = "other" },
+		{"a certificate for another name is due", 0, func(_ *testing.T, k Rotator) { k.Leaves[1].CommonName = "other" },
 			[]string{"client"}},
 		{"a certificate for another address is due", 0,
-			func(_ *testing.T, k Keeper) { k.Leaves[0].IPs = []net.IP{net.IPv4(127, 0, 0, 2)} }, []string{"serving"}},
-		{"both are due under another authority", 0, func(t *testing.T, k Keeper) {
+			func(_ *testing.T, k Rotator) { k.Leaves[0].IPs = []net.IP{net.IPv4(127, 0, 0, 2)} }, []string{"serving"}},
+		{"both are due under another authority", 0, func(t *testing.T, k Rotator) {
 			remove(t, k.Leaves[0].Signer.CertFile)
 			remove(t, k.Leaves[0].Signer.KeyFile)
 			if _, err := EnsureCA(k.Leaves[0].Signer, "other", begin); err != nil {
@@ -137,7 +137,7 @@ func TestRenewIsDue(t *testing.T) {
 	}
 }
 
-func TestRenewAllRenewsWhatIsNotDue(t *testing.T) {
+func TestRenewAllRenewsCertificatesThatAreNotDue(t *testing.T) {
 	now := begin
 	k := testKeeper(t, &now)
 	renew(t, k, false)
@@ -179,7 +179,7 @@ func TestEnsureCAKeepsTheOneThatIsThere(t *testing.T) {
 	}
 }
 
-func TestStatusSaysWhatIsWrong(t *testing.T) {
+func TestCertificateStatusReportsProblems(t *testing.T) {
 	now := begin
 	k := testKeeper(t, &now)
 	renew(t, k, false)

@@ -29,10 +29,10 @@ func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, fmt.Errorf("listing ClusterRoleBindings: %w", err)
 	}
 	var losers []string
-	for _, holder := range kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items}) {
+	for _, owner := range kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items}) {
 		// The installer gives the API server the rights that it needs.
-		if len(holder.Loses) > 0 && holder.Subject != "User "+in.KubeletClient {
-			losers = append(losers, holder.Subject)
+		if len(owner.Loses) > 0 && owner.Subject != "User "+in.KubeletClient {
+			losers = append(losers, owner.Subject)
 		}
 	}
 	const check = "users with nodes/proxy"

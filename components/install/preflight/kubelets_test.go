@@ -23,7 +23,7 @@ func mayReach(user string, resources ...string) []runtime.Object {
 	}
 }
 
-func TestWhoHoldsNodesProxy(t *testing.T) {
+func TestPreflightListsSubjectsWithNodesProxy(t *testing.T) {
 	var many []runtime.Object
 	for i := range 12 {
 		many = append(many, mayReach(fmt.Sprintf("agent-%02d", i), "nodes/proxy")...)
@@ -35,13 +35,13 @@ func TestWhoHoldsNodesProxy(t *testing.T) {
 		level   Level
 		says    string
 	}{
-		{"an agent that has it is named", true, mayReach("agent", "nodes/proxy"), Warn,
+		{"agent with nodes/proxy is listed", true, mayReach("agent", "nodes/proxy"), Warn,
 			"User agent: kubelet-auth-proxy no longer takes"},
-		{"one that has the right for metrics is not", true, mayReach("agent", "nodes/metrics"), OK, "no user loses access"},
-		{"nor is the API server, which gets what it needs", true, mayReach("apiserver", "nodes/proxy"), OK,
+		{"agent with nodes/metrics is not listed", true, mayReach("agent", "nodes/metrics"), OK, "no user loses access"},
+		{"API server's own user is not listed", true, mayReach("apiserver", "nodes/proxy"), OK,
 			"no user loses access"},
 		{"many are counted", true, many, Warn, "User agent-09 and 2 more"},
-		{"where kubelets are left to themselves, nobody is asked", false, mayReach("agent", "nodes/proxy"), "", ""},
+		{"kubelets are not protected: no check", false, mayReach("agent", "nodes/proxy"), "", ""},
 	} {
 		findings, err := kubeletFindings(t.Context(),
 			Input{Client: fake.NewClientset(tt.objects...), GuardsKubelets: tt.guards, KubeletClient: "apiserver"})

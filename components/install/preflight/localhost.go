@@ -49,21 +49,21 @@ func ComponentPorts() map[string][]string {
 	}
 }
 
-// PortHolder checks the ports. It skips the ports of installed components, which use their ports
+// PortOwner checks the ports. It skips the ports of installed components, which use their ports
 // themselves.
-func (h LocalHost) PortHolder() string {
+func (h LocalHost) PortOwner() string {
 	for _, component := range slices.Sorted(maps.Keys(h.Ports)) {
 		if _, err := os.Stat(filepath.Join(h.Layout.Manifests, "bulkhead-"+component+".yaml")); err == nil {
 			continue
 		}
-		if holder := portHolder(component, h.Ports[component]); holder != "" {
-			return holder
+		if owner := portOwner(component, h.Ports[component]); owner != "" {
+			return owner
 		}
 	}
 	return ""
 }
 
-func portHolder(component string, addresses []string) string {
+func portOwner(component string, addresses []string) string {
 	var listen net.ListenConfig
 	for _, address := range addresses {
 		listener, err := listen.Listen(context.Background(), "tcp", address)

@@ -14,9 +14,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-// TestSignerProblemOffersWhatWorks: without the CA's key, the message must not offer another way to
+// TestSignerProblemSuggestsOnlyWorkingOptions: without the CA's key, the message must not offer another way to
 // install.
-func TestSignerProblemOffersWhatWorks(t *testing.T) {
+func TestSignerProblemSuggestsOnlyWorkingOptions(t *testing.T) {
 	layout := host.Layout{KubePKI: t.TempDir()}
 	_, err := pki.EnsureCA(layout.KubeCA(), "kubernetes", time.Now())
 	installtest.Must(t, err)

@@ -66,10 +66,10 @@ func TestMirrorPods(t *testing.T) {
 		{"another namespace is named", enforcing, []runtime.Object{staticPod("default", "web")},
 			[]string{`in namespace default, pods "web-cp-0"`}},
 		{"one that is open is not", enforcing, []runtime.Object{staticPod("open", "web")}, nil},
-		{"what others have set in kube-system stays", enforcing, []runtime.Object{
+		{"foreign settings in kube-system stay", enforcing, []runtime.Object{
 			namespaceWith("kube-system", map[string]string{"node.kubernetes.io/mirror.allowed": "false"}),
 			staticPod("kube-system", "etcd")}, []string{`[NR-MIRROR-1]`}},
-		{"other pods are no matter", enforcing,
+		{"other pods are ignored", enforcing,
 			[]runtime.Object{staticPod("default", "web", func(p *corev1.Pod) { p.Annotations = nil })}, nil},
 		{"a policy that only warns is not asked",
 			&configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Warn, RequireNamespace: true}},

@@ -29,17 +29,18 @@ func TestNodeScope(t *testing.T) {
 		level    Level
 		mentions string
 	}{
-		{"a server of 1.37 holds", kubeadmFlags(), nil, OK, "from disk"},
-		{"one that takes no webhook from disk does not", kubeadmFlags("from-disk", "no"), nil, Fail,
+		{"API server 1.37: supported", kubeadmFlags(), nil, OK, "from disk"},
+		{"API server without static webhooks: not supported", kubeadmFlags("from-disk", "no"), nil, Fail,
 			"install without --node-scope"},
-		{"all accounts that write accounts are worth a word", kubeadmFlags(), []runtime.Object{role("patch"), toAll}, Warn,
+		{"all accounts may write accounts: warning", kubeadmFlags(), []runtime.Object{role("patch"), toAll}, Warn,
 			"ClusterRoleBinding wide"},
-		{"all accounts that do anything are too", kubeadmFlags(), []runtime.Object{role("*"), toAll}, Warn,
+		{"all accounts may use every verb on accounts: warning", kubeadmFlags(), []runtime.Object{role("*"), toAll}, Warn,
 			"ClusterRoleBinding wide"},
-		{"all accounts that read them are not", kubeadmFlags(), []runtime.Object{role("get"), toAll}, OK, "no binding"},
-		{"all accounts that write one of them are not", kubeadmFlags(), []runtime.Object{role("patch", "one"), toAll}, OK,
+		{"all accounts may read accounts: no warning",
+			kubeadmFlags(), []runtime.Object{role("get"), toAll}, OK, "no binding"},
+		{"all accounts may write one account: no warning", kubeadmFlags(), []runtime.Object{role("patch", "one"), toAll}, OK,
 			"no binding"},
-		{"operators who write them are not", kubeadmFlags(),
+		{"operators may write accounts: no warning", kubeadmFlags(),
 			[]runtime.Object{role("patch"), clusterBinding("ops", "ClusterRole", "edit-accounts", group("ops"))}, OK,
 			"no binding"},
 	} {

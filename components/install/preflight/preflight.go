@@ -74,9 +74,9 @@ type Server interface {
 type Host interface {
 	// SignerProblem returns why the cluster's CA on this host cannot sign. It is empty if it can.
 	SignerProblem() string
-	// PortHolder describes another program that uses one of Bulkhead's ports. It is empty if there
+	// PortOwner describes another program that uses one of Bulkhead's ports. It is empty if there
 	// is none.
-	PortHolder() string
+	PortOwner() string
 }
 
 // Run runs every check. It returns the findings, and an error if a check could not run.
@@ -124,8 +124,8 @@ func hostFindings(host Host) []Finding {
 		signer.Level, signer.Detail = Fail, problem
 	}
 	ports := Finding{OK, "ports on loopback", "free, or used by Bulkhead"}
-	if holder := host.PortHolder(); holder != "" {
-		ports.Level, ports.Detail = Fail, holder
+	if owner := host.PortOwner(); owner != "" {
+		ports.Level, ports.Detail = Fail, owner
 	}
 	return []Finding{signer, ports}
 }

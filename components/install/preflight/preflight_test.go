@@ -54,7 +54,7 @@ func without(f flags, name string) flags {
 type fakeHost struct{ signer, port string }
 
 func (h fakeHost) SignerProblem() string { return h.signer }
-func (h fakeHost) PortHolder() string    { return h.port }
+func (h fakeHost) PortOwner() string     { return h.port }
 
 // kubeadmObjects returns the objects of a new kubeadm cluster that the checks read.
 func kubeadmObjects(more ...runtime.Object) []runtime.Object {
@@ -114,16 +114,16 @@ func TestPreflight(t *testing.T) {
 	}{
 		{name: "a fresh kubeadm cluster passes for hardened"},
 		{name: "a fresh kubeadm cluster passes for parity", profile: "parity"},
-		{name: "our own installation passes",
+		{name: "existing Bulkhead installation passes",
 			flags: without(kubeadmFlags("authorization-config", "/ours.yaml"), "authorization-mode")},
-		{name: "RBAC before Node is as good", flags: kubeadmFlags("authorization-mode", "RBAC,Node")},
+		{name: "RBAC before Node passes", flags: kubeadmFlags("authorization-mode", "RBAC,Node")},
 		{name: "no Node authorizer fails", flags: kubeadmFlags("authorization-mode", "RBAC"), level: Fail,
 			mentions: "make it Node,RBAC"},
 		{name: "AlwaysAllow beside them fails", flags: kubeadmFlags("authorization-mode", "Node,RBAC,AlwaysAllow"),
 			level: Fail, mentions: "AlwaysAllow"},
 		{name: "no authorizer at all fails", flags: without(kubeadmFlags(), "authorization-mode"), level: Fail,
 			mentions: "every request is allowed"},
-		{name: "somebody else's authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"),
+		{name: "foreign authorization file fails", flags: kubeadmFlags("authorization-config", "/theirs.yaml"),
 			level: Fail, mentions: "go back to --authorization-mode=Node,RBAC"},
 		{name: "a webhook in the old form fails", flags: kubeadmFlags("authorization-webhook-config-file", "/w"), level: Fail,
 			mentions: "names a webhook"},
@@ -134,19 +134,20 @@ func TestPreflight(t *testing.T) {
 			mentions: "the profile switches it on"},
 		{name: "for parity too", profile: "parity", flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction"),
 			level: Warn, mentions: "node-restriction will"},
-		{name: "NodeRestriction that ours has replaced passes",
+		{name: "NodeRestriction replaced by Bulkhead passes",
 			flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction", "admission-control-config-file",
 				"/admission.yaml")},
-		{name: "an admission file of somebody else fails",
+		{name: "foreign admission file fails",
 			flags: kubeadmFlags("admission-control-config-file", "/theirs.yaml"), level: Fail,
 			mentions: "/theirs.yaml is not Bulkhead's"},
 		{name: "no webhook plugin fails", flags: kubeadmFlags("disable-admission-plugins", "X,ValidatingAdmissionWebhook"),
 			level: Fail, mentions: "would not call node-restriction"},
 		{name: "the old flag for plugins fails", flags: kubeadmFlags("admission-control", "NodeRestriction"), level: Fail,
 			mentions: "--admission-control=NodeRestriction"},
-		{name: "a server that takes no webhooks from disk is a warning", flags: kubeadmFlags("from-disk", "no"), level: Warn,
+		{name: "server without static webhooks is a warning", flags: kubeadmFlags("from-disk", "no"), level: Warn,
 			mentions: "registered through the API"},
-		{name: "and fails for parity", profile: "parity", flags: kubeadmFlags("from-disk", "no"), level: Fail,
+		{name: "server without static webhooks fails for parity",
+			profile: "parity", flags: kubeadmFlags("from-disk", "no"), level: Fail,
 			mentions: "use hardened"},
 		{name: "static tokens are a warning", flags: kubeadmFlags("token-auth-file", "/t"), level: Warn,
 			mentions: "system:nodes"},
@@ -155,7 +156,7 @@ func TestPreflight(t *testing.T) {
 		{name: "an emulated version is a warning", flags: kubeadmFlags("emulated-version", "1.33"), level: Warn,
 			mentions: "emulating 1.33"},
 		{name: "a CA without its key fails", host: fakeHost{signer: "ca.key is missing"}, level: Fail, mentions: "ca.key"},
-		{name: "a port that is taken fails", host: fakeHost{port: "10461 is taken"}, level: Fail, mentions: "10461"},
+		{name: "port in use fails", host: fakeHost{port: "10461 is taken"}, level: Fail, mentions: "10461"},
 		{name: "two control-plane nodes are a warning", objects: []runtime.Object{controlPlane("cp-1")}, level: Warn,
 			mentions: "every one of them"},
 		{name: "a subject of system:node is a warning for hardened", level: Warn,
@@ -169,7 +170,7 @@ func TestPreflight(t *testing.T) {
 		{name: "a binding of all nodes is a warning for parity", profile: "parity", level: Warn,
 			mentions: "in addition to Bulkhead's",
 			objects:  []runtime.Object{clusterBinding("left-over", "ClusterRole", "view", group("system:nodes"))}},
-		{name: "a Role that is only called system:node is none of ours", objects: []runtime.Object{
+		{name: "Role named system:node is ignored", objects: []runtime.Object{
 			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b"},
 				RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "system:node"}, Subjects: []rbacv1.Subject{group("ops")}}}},
 		{name: "a user among nodes without a name is a warning", level: Warn,

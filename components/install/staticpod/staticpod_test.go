@@ -37,7 +37,7 @@ func TestArgs(t *testing.T) {
 		change func(*Pod)
 		want   []string
 	}{
-		{"nothing changes by itself", func(*Pod) {}, []string{"--x=1", "--mode=Node", "--x=2"}},
+		{"no edits: unchanged", func(*Pod) {}, []string{"--x=1", "--mode=Node", "--x=2"}},
 		{"a flag is set where it stood, once", func(p *Pod) { p.SetArg("x", "3") }, []string{"--x=3", "--mode=Node"}},
 		{"a new flag goes to the end", func(p *Pod) { p.SetArg("y", "3") },
 			[]string{"--x=1", "--mode=Node", "--x=2", "--y=3"}},

@@ -116,7 +116,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestMissingFileIsNoError(t *testing.T) {
+func TestMissingFileReturnsNoError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing")
 	if err := Remove(path); err != nil {
 		t.Error(err)

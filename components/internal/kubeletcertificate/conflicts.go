@@ -32,9 +32,9 @@ type Others interface {
 	APIServer(ctx context.Context) ([]string, error)
 }
 
-// TakenProblem returns a message about the first name or address in the request that belongs to
+// ConflictProblem returns a message about the first name or address in the request that belongs to
 // another Node, a Service or the API server. It returns "" if there is none. The Node's status does
-// not prove ownership, because a kubelet chooses its addresses when it registers. Call TakenProblem
+// not prove ownership, because a kubelet chooses its addresses when it registers. Call ConflictProblem
 // only if [OthersProblem] has found no problem.
 //
 // A Node's own name always belongs to that Node, even if another Node's status contains it: a Node
@@ -47,9 +47,9 @@ type Others interface {
 // NR-NODE-3). A static pod kube-apiserver is no proof, because every kubelet can create a mirror
 // pod of that name. A control-plane node still gets no cluster IP and no address of another Node.
 // So one control-plane host cannot get the addresses of another one.
-func TakenProblem(ctx context.Context, parsed *x509.CertificateRequest, node *corev1.Node,
+func ConflictProblem(ctx context.Context, parsed *x509.CertificateRequest, node *corev1.Node,
 	others Others) (problem string, err error) {
-	t := taken{node: node, others: others}
+	t := conflicts{node: node, others: others}
 	if err := t.findAPIServer(ctx); err != nil {
 		return "", err
 	}
@@ -70,21 +70,21 @@ func TakenProblem(ctx context.Context, parsed *x509.CertificateRequest, node *co
 	return "", nil
 }
 
-// taken is the state of one TakenProblem call.
-type taken struct {
+// conflicts is the state of one ConflictProblem call.
+type conflicts struct {
 	node      *corev1.Node
 	others    Others
 	apiServer []string
 }
 
-func (t *taken) findAPIServer(ctx context.Context) (err error) {
+func (t *conflicts) findAPIServer(ctx context.Context) (err error) {
 	if _, is := t.node.Labels[ControlPlaneLabel]; !is {
 		t.apiServer, err = t.others.APIServer(ctx)
 	}
 	return err
 }
 
-func (t *taken) byService(ctx context.Context, ip string) (string, error) {
+func (t *conflicts) byService(ctx context.Context, ip string) (string, error) {
 	service, err := t.others.ServiceWith(ctx, ip)
 	if service == "" || err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func (t *taken) byService(ctx context.Context, ip string) (string, error) {
 	return fmt.Sprintf("subjectAltName %s is the cluster IP of %s", ip, service), nil
 }
 
-func (t *taken) byOthers(ctx context.Context, address string) (string, error) {
+func (t *conflicts) byOthers(ctx context.Context, address string) (string, error) {
 	if slices.Contains(t.apiServer, address) {
 		return fmt.Sprintf("subjectAltName %q is the API server's, and node %q has no label %s", address, t.node.Name,
 			ControlPlaneLabel), nil

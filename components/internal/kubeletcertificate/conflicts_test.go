@@ -65,7 +65,7 @@ func asking(names ...string) *x509.CertificateRequest {
 	return request
 }
 
-func TestTakenProblem(t *testing.T) {
+func TestConflictProblem(t *testing.T) {
 	const label = " and node %q has no label node-role.kubernetes.io/control-plane"
 	for _, tt := range []struct {
 		name   string
@@ -80,11 +80,11 @@ func TestTakenProblem(t *testing.T) {
 			`subjectAltName "10.0.0.1" is that of node "other" as well`},
 		{"another's name", nodeCalled("me"), []string{"other"}, known{nodes: map[string]string{"other": "other"}},
 			`subjectAltName "other" is that of node "other" as well`},
-		{"its own name, which another says is its own", nodeCalled("me"), []string{"me"},
+		{"own name that another Node also claims", nodeCalled("me"), []string{"me"},
 			known{nodes: map[string]string{"me": "other"}}, ""},
 		{"an address that it is called like, and another has", nodeCalled("10.0.0.1"), []string{"10.0.0.1"},
 			known{nodes: map[string]string{"10.0.0.1": "other"}}, `subjectAltName "10.0.0.1" is that of node "other" as well`},
-		{"an address that it is called like, and nobody else has", nodeCalled("10.0.0.1"), []string{"10.0.0.1"},
+		{"own node name is an IP address that no other Node has", nodeCalled("10.0.0.1"), []string{"10.0.0.1"},
 			known{nodes: map[string]string{"10.0.0.1": "10.0.0.1"}}, ""},
 		{"a cluster IP", nodeCalled("me"), []string{"10.96.0.1"},
 			known{services: map[string]string{"10.96.0.1": "Service default/kubernetes"}},
@@ -108,7 +108,7 @@ func TestTakenProblem(t *testing.T) {
 		{"in the dress of IPv6", nodeCalled("me"), []string{"::ffff:10.0.0.1"}, known{apiServer: []string{"10.0.0.1"}},
 			`subjectAltName "10.0.0.1" is the API server's,` + fmt.Sprintf(label, "me")},
 	} {
-		got, err := TakenProblem(t.Context(), asking(tt.asks...), tt.node, &tt.others)
+		got, err := ConflictProblem(t.Context(), asking(tt.asks...), tt.node, &tt.others)
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 		}
@@ -116,14 +116,14 @@ func TestTakenProblem(t *testing.T) {
 }
 
 // A failed lookup does not mean that an address is free.
-func TestTakenProblemIsNotKnown(t *testing.T) {
+func TestConflictProblemAfterFailedLookup(t *testing.T) {
 	everything := &known{}
-	if problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"),
+	if problem, err := ConflictProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"),
 		everything); problem != "" || err != nil || len(everything.asked) != 4 {
 		t.Fatalf("%q, %v, asked %q", problem, err, everything.asked)
 	}
 	for _, question := range everything.asked {
-		problem, err := TakenProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"), &known{fails: question})
+		problem, err := ConflictProblem(t.Context(), asking("spare", "10.0.0.1"), nodeCalled("me"), &known{fails: question})
 		if err == nil || problem != "" {
 			t.Errorf("%s is not answered: %q, %v", question, problem, err)
 		}

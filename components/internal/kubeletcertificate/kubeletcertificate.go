@@ -72,7 +72,7 @@ func UsedFor(purpose certificatesv1.KeyUsage, usages []certificatesv1.KeyUsage) 
 
 // OthersProblem returns a message about the first name or address that is not in the Node's status,
 // or that no Node can have. It returns "" if there is none. The status alone is no proof: the
-// kubelet writes it, and pods trust the cluster's CA for the API server. [TakenProblem] does the
+// kubelet writes it, and pods trust the cluster's CA for the API server. [ConflictProblem] does the
 // remaining checks.
 func OthersProblem(parsed *x509.CertificateRequest, node string, addresses []corev1.NodeAddress) string {
 	own := namesOf(addresses)
@@ -85,7 +85,7 @@ func OthersProblem(parsed *x509.CertificateRequest, node string, addresses []cor
 		}
 	}
 	for _, ip := range parsed.IPAddresses {
-		if address, ok := netip.AddrFromSlice(ip); !ok || nodeaddress.Nobodys(address.Unmap()) {
+		if address, ok := netip.AddrFromSlice(ip); !ok || nodeaddress.Unowned(address.Unmap()) {
 			return fmt.Sprintf("subjectAltName %s is an address of no node", ip)
 		}
 		if !own.ips[ip.String()] {

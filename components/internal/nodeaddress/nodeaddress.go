@@ -20,10 +20,10 @@ func ParseIP(text string) (netip.Addr, bool) {
 	return ip.Unmap(), true
 }
 
-// Nobodys reports whether no other machine can reach a machine or pod at this IP. The kubelet
+// Unowned reports whether no other machine can reach a machine or pod at this IP. The kubelet
 // rejects such an IP for itself (pkg/kubelet/kubelet_node_status.go validateNodeIP), and the API
 // server rejects it in an EndpointSlice.
-func Nobodys(ip netip.Addr) bool {
+func Unowned(ip netip.Addr) bool {
 	return ip.IsLoopback() || ip.IsUnspecified() || ip.IsMulticast() || ip.IsLinkLocalUnicast()
 }
 
@@ -39,7 +39,7 @@ func Canonical(address string) string {
 // have. It does not resolve the name, because the result can change at any time.
 func Dialable(address string) bool {
 	if ip, ok := ParseIP(address); ok {
-		return !Nobodys(ip)
+		return !Unowned(ip)
 	}
 	name := Canonical(address)
 	return hostname(name) && !localName(name)

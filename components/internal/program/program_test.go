@@ -33,7 +33,7 @@ func TestGates(t *testing.T) {
 		err        string
 	}{
 		{"no gates change nothing", "", map[string]bool{"A": true, "B": false}, ""},
-		{"a gate changes what it is called", "--feature-gates=A=false", map[string]bool{"A": false, "B": false}, ""},
+		{"gate changes its own feature", "--feature-gates=A=false", map[string]bool{"A": false, "B": false}, ""},
 		{"gates add up", "--feature-gates=A=false --feature-gates=B=true", map[string]bool{"A": false, "B": true}, ""},
 		{"an unknown gate is refused", "--feature-gates=a=false", map[string]bool{"A": true, "B": false},
 			`--feature-gates: unknown gate "a", want [A B]`},
@@ -67,22 +67,22 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-func TestBeyond(t *testing.T) {
+func TestExtensionModes(t *testing.T) {
 	table := []rules.Rule{{ID: "XX-A-1", Optional: true}, {ID: "XX-A-2", Optional: true}}
 	for _, tt := range []struct {
 		name, args string
 		want       map[rules.ID]rules.Mode
 		problems   int
 	}{
-		{"everything is enforced unless told otherwise", "",
+		{"default: all rules are enforced", "",
 			map[rules.ID]rules.Mode{"XX-A-1": rules.Enforce, "XX-A-2": rules.Enforce}, 0},
 		{"single rules differ", "--beyond-upstream=audit --rule-mode=XX-A-2=off",
 			map[rules.ID]rules.Mode{"XX-A-1": rules.Audit, "XX-A-2": rules.Off}, 0},
-		{"every problem is told", "--beyond-upstream=on --rule-mode=XX-A-3=off,XX-A-1=on",
+		{"every problem is reported", "--beyond-upstream=on --rule-mode=XX-A-3=off,XX-A-1=on",
 			map[rules.ID]rules.Mode{"XX-A-1": rules.Off, "XX-A-2": rules.Off}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			beyond := program.DefaultBeyond()
+			beyond := program.DefaultExtensions()
 			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 			beyond.Add(fs, "", "")
 			if err := fs.Parse(strings.Fields(tt.args)); err != nil {
@@ -97,7 +97,7 @@ func TestBeyond(t *testing.T) {
 }
 
 // Every flag sets the field with its name.
-func TestOptionsAreWhatFlagsSay(t *testing.T) {
+func TestEveryFlagSetsItsField(t *testing.T) {
 	want := program.Options{
 		Kubeconfig: "k", BindAddress: "::1", SecurePort: 1, HealthPort: 2, CertFile: "c", KeyFile: "p", ClientCAFile: "a",
 		AllowedClientNames: []string{"x", "y"}, ShutdownTimeout: 1, Limits: webhook.Limits{InFlight: 4, InFlightPerNode: 3},
@@ -129,7 +129,7 @@ func TestOptionsAreWhatFlagsSay(t *testing.T) {
 	}
 }
 
-func TestTheExitCodeTellsHowItEnded(t *testing.T) {
+func TestExitCodes(t *testing.T) {
 	for fault, want := range map[error]int{nil: 0, errors.New("fault"): 1} {
 		command := program.NewCommand("name", "", cliflag.NamedFlagSets{},
 			func() (int, error) { return 7, nil },
@@ -167,7 +167,7 @@ func mainOf(t *testing.T, command *cobra.Command) int {
 }
 
 // The background tasks run until the last request is answered.
-func TestTheBackgroundEndsAfterTheLastAnswer(t *testing.T) {
+func TestBackgroundTasksEndAfterTheLastResponse(t *testing.T) {
 	api := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(api.Close)
 	options := program.DefaultOptions("component")

@@ -54,13 +54,13 @@ func (s *server) source() *cache.ListWatch {
 var errRefused = fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)
 
 // A server that was unavailable for a long time, or often, gets a request soon after it is back.
-func TestAServerThatComesBackIsAskedSoon(t *testing.T) {
+func TestReconnectSoonAfterAnOutage(t *testing.T) {
 	const soon = 6 * time.Second
 	for name, s := range map[string]*server{
-		"nothing listens":              {list: errRefused, watch: errRefused},
-		"a watch finds nobody":         {watch: errRefused},
-		"it does not know us yet":      {list: errors.New("forbidden")},
-		"it does not let us watch yet": {watch: errors.New("forbidden")},
+		"connection refused":        {list: errRefused, watch: errRefused},
+		"watch: connection refused": {watch: errRefused},
+		"list: forbidden":           {list: errors.New("forbidden")},
+		"watch: forbidden":          {watch: errors.New("forbidden")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAServerThatIsAwayIsAskedNowAndThen(t *testing.T) {
 }
 
 // A watch that begins with a list does not call Heard, because the list may never complete.
-func TestAListThatDoesNotEndIsNoNews(t *testing.T) {
+func TestIncompleteWatchListDoesNotCallHeard(t *testing.T) {
 	yes, s, heard := true, &server{}, 0
 	source := Resource{Source: s.source(), Heard: func() { heard++ }}.renewed()
 	for _, tc := range []struct {

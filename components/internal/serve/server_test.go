@@ -37,8 +37,8 @@ func TestNewRefuses(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{"nothing when all is well", func(*Config) {}, ""},
-		{"nothing on the other loopback", func(c *Config) { c.BindAddress = "::1" }, ""},
+		{"healthy: no error", func(*Config) {}, ""},
+		{"other loopback address: not served", func(c *Config) { c.BindAddress = "::1" }, ""},
 		{"every address", func(c *Config) { c.BindAddress = "0.0.0.0" }, "not on loopback"},
 		{"an address of the host", func(c *Config) { c.BindAddress = "192.0.2.1" }, "not on loopback"},
 		{"a name", func(c *Config) { c.BindAddress = "localhost" }, "not on loopback"},
@@ -152,7 +152,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-func TestStoppingAnswersWhatIsInFlight(t *testing.T) {
+func TestShutdownAnswersRequestsInFlight(t *testing.T) {
 	ca := newTestCA(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	r := start(t, configFor(t, ca, func(w http.ResponseWriter, req *http.Request) {
@@ -202,7 +202,7 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-func TestATakenPortEndsRun(t *testing.T) {
+func TestPortInUseEndsRun(t *testing.T) {
 	ca := newTestCA(t)
 	taken := listenAnywhere(t)
 	defer taken.Close()

@@ -133,7 +133,7 @@ func TestAnAPIServerThatIsAwayIsAskedAgain(t *testing.T) {
 // A CSR for an address that another Node also has is left to an administrator, with one event. It
 // is approved after the other Node has lost the address. Meanwhile, CSRs for the node's own names
 // are approved.
-func TestWhatTwoNodesHaveWaitsForAPerson(t *testing.T) {
+func TestConflictingAddressNeedsManualApproval(t *testing.T) {
 	both := nodeCalled("worker-1")
 	both.Status.Addresses = append(both.Status.Addresses,
 		corev1.NodeAddress{Type: corev1.NodeInternalDNS, Address: "shared"})

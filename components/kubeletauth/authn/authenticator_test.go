@@ -24,7 +24,7 @@ const (
 
 // The order, and the effect of a rejected credential, are those of the kubelet. The exception is a
 // revoked certificate.
-func TestWhoSendsARequest(t *testing.T) {
+func TestAuthenticationOrderMatchesTheKubelet(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.AudienceMode = rules.Off })
 	open := newWorld(t, func(c *Config) { c.AudienceMode, c.Anonymous = rules.Off, true })
 	good := func(w *world) *x509.Certificate { return w.ca.Client(t, "certificate-user", []string{"o"}) }
@@ -34,7 +34,7 @@ func TestWhoSendsARequest(t *testing.T) {
 		request         func(w *world) *http.Request
 		want, anonymous string
 	}{
-		{"nothing", func(*world) *http.Request { return testpki.Request(t) }, "", "system:anonymous"},
+		{"no credential", func(*world) *http.Request { return testpki.Request(t) }, "", "system:anonymous"},
 		{"a certificate", func(w *world) *http.Request { return testpki.Request(t, good(w)) }, "certificate-user",
 			"certificate-user"},
 		{"a certificate of a stranger", func(*world) *http.Request { return testpki.Request(t, stranger) }, badCertificate,
@@ -109,7 +109,7 @@ func TestUsers(t *testing.T) {
 			[]string{DefaultAudience}},
 		{"token for the API server", bearer(t, apiToken), []string{"a", "b|c", "system:authenticated"}, "1", "k",
 			[]string{apiAudience}},
-		{"nobody", testpki.Request(t), []string{"system:unauthenticated"}, "", "", nil},
+		{"no credential", testpki.Request(t), []string{"system:unauthenticated"}, "", "", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			response, ok, err := w.AuthenticateRequest(row.request)
@@ -163,7 +163,7 @@ func TestRefusalsAreFitForALog(t *testing.T) {
 	}
 }
 
-func TestWhatIsSwitchedOffIsNotLookedAt(t *testing.T) {
+func TestDisabledAuthenticatorsAreSkipped(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.ClientCAFile, c.Revocation.CRL = "", nil })
 	w.expect(t, testpki.Request(t, w.ca.Client(t, "c", nil)), "")
 	w.expect(t, bearer(t, apiToken), "token-user")

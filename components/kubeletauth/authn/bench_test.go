@@ -12,15 +12,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
-// BenchmarkHeld measures a request whose credential is in the cache.
-func BenchmarkHeld(b *testing.B) {
+// BenchmarkCachedCredential measures a request whose credential is in the cache.
+func BenchmarkCachedCredential(b *testing.B) {
 	ca := testpki.NewCA(b, "ca")
 	certificate := testpki.Request(b, ca.Client(b, "c", []string{"o"}))
-	held := newHeldFor(ca, nil)
+	cached := newHeldFor(ca, nil)
 	b.Run("certificate", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_, _, _ = held.AuthenticateRequest(certificate)
+			_, _, _ = cached.AuthenticateRequest(certificate)
 		}
 	})
 	config := Config{Options: DefaultOptions(), Reviews: newAPIServer(), Registry: metrics.NewKubeRegistry()}

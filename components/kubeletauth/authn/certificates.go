@@ -33,12 +33,12 @@ const (
 	maxPresented      = 10
 	maxPresentedBytes = 48 << 10
 
-	heldCertificates     = 1024
-	heldCertificateBytes = 8 << 20
-	// heldRefusal is how long a denial is cached. A certificate that has become valid is denied for
+	cachedCertificates     = 1024
+	cachedCertificateBytes = 8 << 20
+	// refusalTTL is how long a denial is cached. A certificate that has become valid is denied for
 	// up to that time.
-	heldRefusal      = 10 * time.Second
-	heldRefusalBytes = 1 << 10
+	refusalTTL         = 10 * time.Second
+	cachedRefusalBytes = 1 << 10
 )
 
 // certificates authenticates requests by client certificate.
@@ -48,7 +48,7 @@ type certificates struct {
 	// held caches successful verifications, refused caches denials. The caches are separate so that
 	// denied certificates do not evict valid ones. The cache of denials saves work: a client that
 	// sends certificates which take long to verify needs a new handshake for each verification.
-	held, refused *reviewclient.Cache[verified]
+	cached, refused *reviewclient.Cache[verified]
 }
 
 // verified is the result of a verification, with the roots and the lists that it depends on.
@@ -62,8 +62,8 @@ type verified struct {
 func newCertificates(options requestx509.VerifyOptionFunc, revoked *crl.Checker) *certificates {
 	return &certificates{
 		options: options, revoked: revoked,
-		held:    reviewclient.NewCache[verified](heldCertificates, heldCertificateBytes),
-		refused: reviewclient.NewCache[verified](heldCertificates, heldCertificateBytes),
+		cached:  reviewclient.NewCache[verified](cachedCertificates, cachedCertificateBytes),
+		refused: reviewclient.NewCache[verified](cachedCertificates, cachedCertificateBytes),
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Re
 		under.lists = c.revoked.Lists()
 	}
 	key := keyOf(presented)
-	for _, known := range []*reviewclient.Cache[verified]{c.held, c.refused} {
+	for _, known := range []*reviewclient.Cache[verified]{c.cached, c.refused} {
 		if v, ok := known.Get(key); ok && v.roots == under.roots && v.lists == under.lists {
 			return v.response, v.response != nil, v.err
 		}
@@ -95,13 +95,13 @@ func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Re
 	under.response = response
 	if err != nil {
 		under.err = err
-		c.refused.Put(key, under, heldRefusalBytes, heldRefusal)
+		c.refused.Put(key, under, cachedRefusalBytes, refusalTTL)
 		return nil, false, err
 	}
 	if response == nil {
 		return nil, false, nil
 	}
-	c.held.Put(key, under, sizeOf(response), time.Until(until))
+	c.cached.Put(key, under, sizeOf(response), time.Until(until))
 	return response, true, nil
 }
 

@@ -128,7 +128,7 @@ func (h *heldFor) accepts(t *testing.T, shown ...*x509.Certificate) bool {
 	return ok
 }
 
-func TestAVerificationIsHeldAsLongAsItIsTrue(t *testing.T) {
+func TestVerificationIsCachedWhileTheCertificateIsValid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := testpki.NewCA(t, "ca")
 		below := ca.Intermediate(t, "below")
@@ -141,7 +141,7 @@ func TestAVerificationIsHeldAsLongAsItIsTrue(t *testing.T) {
 		if h.accepts(t, client) {
 			t.Error("accepted without the certificate between")
 		}
-		if entries, _ := h.held.Size(); entries != 1 {
+		if entries, _ := h.cached.Size(); entries != 1 {
 			t.Errorf("%d held, want one", entries)
 		}
 		roots := h.roots
@@ -161,7 +161,7 @@ func TestAVerificationIsHeldAsLongAsItIsTrue(t *testing.T) {
 	})
 }
 
-func TestAVerificationIsHeldNoLongerThanTheLists(t *testing.T) {
+func TestVerificationCacheExpiresWithTheCRL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := testpki.NewCA(t, "ca")
 		client := ca.Client(t, "c", nil)
@@ -191,7 +191,7 @@ func TestAVerificationIsHeldNoLongerThanTheLists(t *testing.T) {
 	})
 }
 
-func TestAHeldCertificateCostsLittle(t *testing.T) {
+func TestCachedCertificateAllocations(t *testing.T) {
 	ca := testpki.NewCA(t, "ca")
 	h, req := newHeldFor(ca, nil), testpki.Request(t, ca.Client(t, "c", []string{"o"}))
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = h.AuthenticateRequest(req) }); n > 2 {

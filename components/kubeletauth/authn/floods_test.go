@@ -64,7 +64,7 @@ func TestAFloodFromManyAddresses(t *testing.T) {
 
 // A flood from the same address does not affect a token that was valid: it is reviewed again when
 // its cached result expires. A token that has become invalid loses this protection.
-func TestAFloodShutsNoGoodTokenOut(t *testing.T) {
+func TestFloodDoesNotBlockValidTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t)
 		w.expect(t, bearer(t, kubeletToken), "token-user")

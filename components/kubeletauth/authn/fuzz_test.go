@@ -26,9 +26,9 @@ func TestRemoveCredentials(t *testing.T) {
 		{"a token goes", []string{"a", inProtocol("x")}, []string{"a"}},
 		{"a token among others goes", []string{"a, " + inProtocol("x") + ",b", "c"}, []string{"a,b,c"}},
 		{"two tokens go", []string{inProtocol("x"), "a", inProtocol("y")}, []string{"a"}},
-		{"only a token leaves nothing", []string{inProtocol("x")}, nil},
+		{"only a token: no protocol stays", []string{inProtocol("x")}, nil},
 		{"the case does not matter", []string{"a", strings.ToUpper(bearerProtocol) + "eA"}, []string{"a"}},
-		{"what looks alike stays", []string{"a", bearerProtocol[:len(bearerProtocol)-1]},
+		{"similar protocol stays", []string{"a", bearerProtocol[:len(bearerProtocol)-1]},
 			[]string{"a", bearerProtocol[:len(bearerProtocol)-1]}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func TestBucketsAreBounded(t *testing.T) {
 }
 
 // If the limit of all clients denies a request, the client's own bucket is not charged.
-func TestALimitOfAllTakesNothingFromTheClient(t *testing.T) {
+func TestGlobalLimitDoesNotChargeTheClientBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter[netip.Prefix](Rate{PerSecond: 0.001, Burst: 2}, Rate{PerSecond: 1, Burst: 1})
 		one := ClientOf("192.0.2.1:1")

@@ -61,7 +61,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 	}{
 		{"the defaults", func(*Config) {}, ""},
 		{"no caches", func(c *Config) { c.TokenTTL, c.TokenFailureTTL, c.MaxWaiting = 0, 0, 0 }, ""},
-		{"nobody", func(c *Config) { c.TokenWebhook = false },
+		{"no authenticator", func(c *Config) { c.TokenWebhook = false },
 			"no authentication method: no --client-ca-file, no --authentication-token-webhook, no --anonymous-auth"},
 		{"lists without a CA", func(c *Config) { c.Revocation.CRL = []string{"x"} }, "--client-crl needs --client-ca-file"},
 		{"a state without lists", func(c *Config) { c.Revocation.CRL, c.Revocation.State = nil, "x" },

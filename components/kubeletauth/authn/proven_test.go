@@ -39,7 +39,7 @@ func TestAProvenTokenOutlivesAFailingAPIServer(t *testing.T) {
 }
 
 // The token stays known even if its result is no longer cached.
-func TestAProvenTokenIsKnownWhenItsAnswerIsNotHeld(t *testing.T) {
+func TestProvenTokenStaysKnownAfterCacheExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.TokenTTL = 0 })
 		w.expect(t, bearer(t, kubeletToken), "token-user")
@@ -94,7 +94,7 @@ func TestAFloodForgetsNoProvenToken(t *testing.T) {
 			c.ClientReviews, c.Options.Reviews = Rate{PerSecond: 1e6, Burst: 1e6}, Rate{PerSecond: 1e6, Burst: 1e6}
 		})
 		w.expect(t, bearer(t, kubeletToken), "token-user")
-		for i := range heldTokens + 1 {
+		for i := range cachedTokens + 1 {
 			w.outcome(t, bearer(t, fmt.Sprint("bad", i)))
 		}
 		if _, proven := w.tokens.proven.Get(w.tokens.hash.of(kubeletToken)); !proven {

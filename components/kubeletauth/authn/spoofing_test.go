@@ -15,7 +15,7 @@ import (
 )
 
 // Headers in which a front proxy names the user have no effect.
-func TestHeadersAreNoIdentity(t *testing.T) {
+func TestIdentityHeadersAreIgnored(t *testing.T) {
 	w := newWorld(t)
 	client := w.ca.Client(t, "c", []string{"o"})
 	spoof := map[string]string{
@@ -43,7 +43,7 @@ func TestHeadersAreNoIdentity(t *testing.T) {
 }
 
 // A header does not change the client address, so a flood cannot use it to avoid the limit.
-func TestHeadersAreNoAddress(t *testing.T) {
+func TestAddressHeadersAreIgnored(t *testing.T) {
 	w := onlyTokens(t)
 	heard := map[string]int{}
 	for i := range 200 {

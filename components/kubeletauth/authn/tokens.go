@@ -33,8 +33,8 @@ const (
 	// maxToken bounds a token, in bytes. A service account token has about 1 KiB.
 	maxToken = 16 << 10
 
-	heldTokens     = 4096
-	heldTokenBytes = 8 << 20
+	cachedTokens     = 4096
+	cachedTokenBytes = 8 << 20
 
 	// provenFor is how long a token is remembered as valid. It is longer than the lifetime of most
 	// tokens.
@@ -74,7 +74,7 @@ func newTokens(config Config, m *recorder) *tokens {
 		mode: config.AudienceMode,
 		hash: newTokenHash(), metrics: m,
 		limits:       newLimiter[netip.Prefix](config.ClientReviews, config.Options.Reviews),
-		proven:       reviewclient.NewCache[struct{}](heldTokens, heldTokenBytes),
+		proven:       reviewclient.NewCache[struct{}](cachedTokens, cachedTokenBytes),
 		provenLimits: newLimiter[reviewclient.Key](config.ClientReviews, config.Options.Reviews),
 	}
 	t.limits.tooMany, t.limits.tooManyOfAll = "too many tokens from this address are new or not good",
@@ -84,7 +84,7 @@ func newTokens(config Config, m *recorder) *tokens {
 	t.reviewer = reviewclient.New(reviewclient.Config[reviewed]{
 		Name:    "token",
 		Keep:    config.keep,
-		Entries: heldTokens, Bytes: heldTokenBytes,
+		Entries: cachedTokens, Bytes: cachedTokenBytes,
 		InFlight: config.MaxInFlight, Waiting: config.MaxWaiting,
 		Registry: config.Registry,
 	})

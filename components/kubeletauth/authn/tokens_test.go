@@ -47,8 +47,8 @@ func TestAudiences(t *testing.T) {
 		{"for kubelets", kubeletToken, "token-user", "token-user", "token-user", 0, []string{DefaultAudience}},
 		{"for both", bothToken, "token-user", "token-user", "token-user", 0, []string{DefaultAudience}},
 		{"for the API server", apiToken, "token-user", "token-user", foreignToken, 1, nil},
-		{"that is no JSON web token", "opaque", "token-user", "token-user", foreignToken, 1, nil},
-		{"for nobody", jwt(`[]`), badToken, badToken, badToken, 0, nil},
+		{"not a JSON web token", "opaque", "token-user", "token-user", foreignToken, 1, nil},
+		{"without audiences", jwt(`[]`), badToken, badToken, badToken, 0, nil},
 		{"for others", jwt(`"vault"`), badToken, badToken, badToken, 0, nil},
 		{"that lies about being for kubelets", lying, badToken, badToken, badToken, 0, []string{DefaultAudience}},
 	} {
@@ -93,7 +93,7 @@ func TestAnAnswerWithoutAudiences(t *testing.T) {
 		audiences []string
 		want      string
 	}{
-		{"ours", []string{"x", DefaultAudience}, "token-user"},
+		{"API server's audience", []string{"x", DefaultAudience}, "token-user"},
 		{"another", []string{"x"}, badToken},
 		{"none", nil, badToken},
 	} {
@@ -105,7 +105,7 @@ func TestAnAnswerWithoutAudiences(t *testing.T) {
 	}
 }
 
-func TestTokensAreHeldAsLongAsTheFlagsSay(t *testing.T) {
+func TestTokenCacheTTLsFollowTheFlags(t *testing.T) {
 	for _, row := range []struct {
 		name, token, outcome string
 		tweak                func(*Config)
@@ -140,7 +140,7 @@ func TestTokensAreHeldAsLongAsTheFlagsSay(t *testing.T) {
 	}
 }
 
-func TestNoAnswerIsUnauthorizedAndNotHeld(t *testing.T) {
+func TestFailedReviewIsUnauthorizedAndNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t)
 		w.api.err = apierrors.NewServiceUnavailable("x")
@@ -190,7 +190,7 @@ func TestOneTokenIsReviewedOnceAtATime(t *testing.T) {
 	})
 }
 
-func TestReviewsInTheAirAreBounded(t *testing.T) {
+func TestReviewsInFlightAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.MaxInFlight, c.MaxWaiting, c.ClientReviews.Burst = 1, 1, 10 })
 		w.api.before = func(context.Context) { time.Sleep(time.Second) }

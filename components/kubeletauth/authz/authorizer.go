@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// heldAnswers is the cache size of the webhook authorizer of k8s.io/apiserver.
-	heldAnswers = 8192
-	heldBytes   = 8 << 20
-	// maxHeldAttributes is the limit of k8s.io/apiserver/plugin/pkg/authorizer/webhook shouldCache.
-	maxHeldAttributes = 10_000
+	// cachedDecisions is the cache size of the webhook authorizer of k8s.io/apiserver.
+	cachedDecisions = 8192
+	cachedBytes     = 8 << 20
+	// maxCachedAttributes is the limit of k8s.io/apiserver/plugin/pkg/authorizer/webhook shouldCache.
+	maxCachedAttributes = 10_000
 	// maxReason bounds, in bytes, the part of the API server's reason that is kept.
 	maxReason = 1 << 10
 )
@@ -69,7 +69,7 @@ func New(config Config) (*Authorizer, error) {
 		reviewer: reviewclient.New(reviewclient.Config[Answer]{
 			Name:    "access",
 			Keep:    func(a Answer) (time.Duration, int) { return config.ttl(a.Allowed), len(a.Reason) },
-			Entries: heldAnswers, Bytes: heldBytes,
+			Entries: cachedDecisions, Bytes: cachedBytes,
 			InFlight: config.MaxInFlight, Waiting: config.MaxWaiting,
 			Registry: config.Registry,
 		}),
@@ -98,7 +98,7 @@ func (a *Authorizer) Authorize(ctx context.Context, attrs authorizer.Attributes)
 	answer, err := a.reviewer.Do(ctx, reviewclient.Query[Answer]{
 		Key:     key,
 		Ask:     func(ctx context.Context) (Answer, error) { return a.ask(ctx, attrs) },
-		NoCache: attributeBytes(attrs) >= maxHeldAttributes,
+		NoCache: attributeBytes(attrs) >= maxCachedAttributes,
 		MaxAge:  maxAge,
 	})
 	if err != nil {

@@ -95,7 +95,7 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 		{"does not because of an error", status(false, false, "", "e"), nil, Answer{Reason: "e"}, ""},
 		{"contradicts itself", status(true, true, "", ""), nil, Answer{},
 			"reviewing access: the API server both allows and denies"},
-		{"fails, and says that it allows", status(true, false, "", ""), apierrors.NewBadRequest("x"), Answer{},
+		{"error with allowed true", status(true, false, "", ""), apierrors.NewBadRequest("x"), Answer{},
 			"reviewing access: x"},
 		{"gives a long reason", status(true, false, strings.Repeat("r", 5000), ""), nil,
 			Answer{Allowed: true, Reason: strings.Repeat("r", maxReason)}, ""},
@@ -125,19 +125,19 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 }
 
 // Allowed and denied answers are cached for the times in the flags.
-func TestAnswersAreHeldAsLongAsTheFlagsSay(t *testing.T) {
+func TestAuthorizationCacheTTLsFollowTheFlags(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		allowed bool
 		tweak   func(*Options)
 		want    time.Duration
 	}{
-		{"what is allowed, by default", true, func(*Options) {}, 5 * time.Minute},
-		{"what is not, by default", false, func(*Options) {}, 30 * time.Second},
-		{"what is allowed", true, func(o *Options) { o.AuthorizedTTL = time.Second }, time.Second},
-		{"what is not", false, func(o *Options) { o.UnauthorizedTTL = time.Hour }, time.Hour},
-		{"what is allowed, not at all", true, func(o *Options) { o.AuthorizedTTL = 0 }, 0},
-		{"what is not, not at all", false, func(o *Options) { o.UnauthorizedTTL = 0 }, 0},
+		{"allowed, default TTL", true, func(*Options) {}, 5 * time.Minute},
+		{"denied, default TTL", false, func(*Options) {}, 30 * time.Second},
+		{"allowed, configured TTL", true, func(o *Options) { o.AuthorizedTTL = time.Second }, time.Second},
+		{"denied, configured TTL", false, func(o *Options) { o.UnauthorizedTTL = time.Hour }, time.Hour},
+		{"allowed, no caching", true, func(o *Options) { o.AuthorizedTTL = 0 }, 0},
+		{"denied, no caching", false, func(o *Options) { o.UnauthorizedTTL = 0 }, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAnswersAreHeldAsLongAsTheFlagsSay(t *testing.T) {
 	}
 }
 
-func TestTheAPIServerIsToldAllOfIt(t *testing.T) {
+func TestReviewCarriesAllAttributes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got []authorizationv1.SubjectAccessReviewSpec
 		s := &apiServer{answer: func(_ context.Context,
@@ -194,7 +194,7 @@ func TestTheAPIServerIsToldAllOfIt(t *testing.T) {
 	})
 }
 
-func TestLargeAttributesAreNotHeld(t *testing.T) {
+func TestLargeAttributesAreNotCached(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		tweak  func(*authorizer.AttributesRecord)
@@ -205,7 +205,7 @@ func TestLargeAttributesAreNotHeld(t *testing.T) {
 		}, true},
 		{"too long", func(r *authorizer.AttributesRecord) { r.Name = strings.Repeat("n", 10_000-len("getv1nodesstats")) },
 			false},
-		{"a long path, which the API server is not told",
+		{"long path that is not sent to the API server",
 			func(r *authorizer.AttributesRecord) { r.Path = strings.Repeat("n", 20_000) }, true},
 		{"a long path, which it is",
 			func(r *authorizer.AttributesRecord) { r.Path, r.ResourceRequest = strings.Repeat("n", 10_000), false }, false},
@@ -252,7 +252,7 @@ func TestReviewsOfManyAreBounded(t *testing.T) {
 	})
 }
 
-func TestAlwaysAllowAsksNobody(t *testing.T) {
+func TestAlwaysAllowSendsNoReview(t *testing.T) {
 	a, err := New(Config{Options: Options{Mode: ModeAlwaysAllow, MaxInFlight: 1}})
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// BenchmarkHeld measures a decision from the cache.
-func BenchmarkHeld(b *testing.B) {
+// BenchmarkCachedDecision measures a decision from the cache.
+func BenchmarkCachedDecision(b *testing.B) {
 	a, err := New(Config{Options: DefaultOptions(), Reviews: says(allowed, nil), Registry: metrics.NewKubeRegistry()})
 	if err != nil {
 		b.Fatal(err)

@@ -75,7 +75,7 @@ func TestEveryDifferenceIsAnotherQuestion(t *testing.T) {
 	}
 }
 
-func TestWhatTheAPIServerIsNotToldMakesNoDifference(t *testing.T) {
+func TestCacheKeyIgnoresAttributesThatAreNotSent(t *testing.T) {
 	if keyOf(request()) != keyOf(request(func(r *attributes) { r.Path = "/other" })) {
 		t.Error("the path of a resource request makes another question")
 	}

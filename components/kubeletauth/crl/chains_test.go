@@ -30,7 +30,7 @@ func TestOneRevokedChainIsEnough(t *testing.T) {
 		byOne, two []byte
 		want       string
 	}{
-		{"nothing is revoked", one.CRL(t, nil), two.CRL(t, nil), ""},
+		{"no revoked certificate", one.CRL(t, nil), two.CRL(t, nil), ""},
 		{"the first chain's CA is revoked", one.CRL(t, []*x509.Certificate{below.Certificate}), two.CRL(t, nil),
 			`of "one" is revoked`},
 		{"the second chain's CA is revoked", one.CRL(t, nil), two.CRL(t, []*x509.Certificate{crossed}),

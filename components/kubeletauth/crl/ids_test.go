@@ -61,7 +61,7 @@ func TestIDsFollowTheFile(t *testing.T) {
 }
 
 // The file with the IDs may be in the folder of the lists, as in the volume of the ConfigMap.
-func TestIDsAreNoCRL(t *testing.T) {
+func TestIDFileIsNotReadAsCRL(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "credential-ids"), []byte(stolen))
 	mustChecker(t, dir, Refuse)

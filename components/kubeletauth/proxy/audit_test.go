@@ -139,7 +139,7 @@ func (a *Audit) losses(t *testing.T) (passed, refused, written float64) {
 
 // Events of allowed requests have a separate queue. This includes an allowed request whose answer
 // from the kubelet the proxy rejects.
-func TestWhatWasLetThroughWaitsApart(t *testing.T) {
+func TestAllowedRequestsHaveTheirOwnAuditQueue(t *testing.T) {
 	w := start(t, http.RedirectHandler("/elsewhere", http.StatusFound), func(s *settings) { s.waiting = true })
 	w.decides(only("get", "pods"))
 	client := w.client(w.admin(), true)
@@ -158,7 +158,7 @@ func TestWhatWasLetThroughWaitsApart(t *testing.T) {
 }
 
 // Ten thousand events of denied requests do not displace an event of an allowed request.
-func TestAFloodOfRefusalsHidesNothing(t *testing.T) {
+func TestFloodOfDenialsDropsNoOtherEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &stuck{free: make(chan struct{})}
 		audit, stop := running(t, out)
@@ -185,7 +185,7 @@ func TestAFloodOfRefusalsHidesNothing(t *testing.T) {
 
 // An allowed request waits until the queue has room for its event. If the wait times out, later
 // requests do not wait.
-func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
+func TestAllowedRequestWaitsForAuditQueueSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &stuck{free: make(chan struct{})}
 		audit, stop := running(t, out)
@@ -228,7 +228,7 @@ func TestWhatWasLetThroughWaitsForItsLine(t *testing.T) {
 }
 
 // A pipe that no process reads does not delay the end of the program.
-func TestAStuckLogDoesNotKeepTheProgram(t *testing.T) {
+func TestBlockedLogDoesNotDelayShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &stuck{free: make(chan struct{})}
 		_, stop := running(t, out)

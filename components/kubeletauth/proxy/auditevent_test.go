@@ -66,7 +66,7 @@ func TestLinesAreBounded(t *testing.T) {
 }
 
 // An event in the queue does not keep the memory of its request.
-func TestALineHoldsNothingOfTheRequest(t *testing.T) {
+func TestQueuedAuditEventDoesNotRetainTheRequest(t *testing.T) {
 	request := []byte("/pods?" + strings.Repeat("x", 30_000))
 	whole := string(request)
 	line := AuditEvent{Path: whole[:5], Pod: whole[1:5], Groups: []string{whole[:5]}}

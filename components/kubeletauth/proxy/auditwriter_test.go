@@ -109,7 +109,7 @@ func TestManyLinesAreNotGatheredFor10ms(t *testing.T) {
 }
 
 // At the end of the program, all events are written without delay.
-func TestTheEndWritesWhatIsGathered(t *testing.T) {
+func TestShutdownFlushesAuditEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &parts{}
 		audit, stop := running(t, out)
@@ -127,7 +127,7 @@ func TestTheEndWritesWhatIsGathered(t *testing.T) {
 }
 
 // Events of allowed requests are written first if their queue is half full, and only then.
-func TestManyThatWereLetThroughGoFirst(t *testing.T) {
+func TestAllowedRequestsAreWrittenFirst(t *testing.T) {
 	audit := NewAudit(io.Discard, metrics.NewKubeRegistry())
 	audit.put(&AuditEvent{Path: "/refused"}, false)
 	for range allowedEvents/2 + 1 {

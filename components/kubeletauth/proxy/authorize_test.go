@@ -41,22 +41,23 @@ func TestDecisions(t *testing.T) {
 		code       int
 		body       string
 	}{
-		{"who has the right is answered by the kubelet", "/metrics/resource", kubeletauth.Strict, false,
+		{"user with the right: answered by the kubelet", "/metrics/resource", kubeletauth.Strict, false,
 			only("get", "metrics"), 200, "answer"},
-		{"who has another right is not", "/metrics/resource", kubeletauth.Strict, false, only("get", "stats"), 403,
+		{"user with another right: denied", "/metrics/resource", kubeletauth.Strict, false, only("get", "stats"), 403,
 			"Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[metrics]) [KA-METRICS-1]\n"},
-		{"nobody is not", "/metrics/resource", kubeletauth.Strict, true, only("get", "metrics"), 401,
+		{"no credential: unauthorized", "/metrics/resource", kubeletauth.Strict, true, only("get", "metrics"), 401,
 			"Unauthorized [KA-AUTH-1]\n"},
-		{"the second right is enough", "/pods", kubeletauth.Strict, false, only("get", "proxy"), 200, "answer"},
-		{"neither right is told of both", "/pods", kubeletauth.Strict, false, only("get", "stats"), 403,
+		{"second right is enough", "/pods", kubeletauth.Strict, false, only("get", "proxy"), 200, "answer"},
+		{"neither right: denial names both", "/pods", kubeletauth.Strict, false, only("get", "stats"), 403,
 			"Forbidden (user=admin, verb=get, resource=nodes, subresource(s)=[pods proxy]) [KA-POD-1]\n"},
-		{"no decision opens nothing", "/pods", kubeletauth.Strict, false, failing, 500,
+		{"failed decision: error", "/pods", kubeletauth.Strict, false, failing, 500,
 			"Authorization error (user=admin, verb=get, resource=nodes, subresource=pods) [KA-DECISION-1]\n"},
-		{"get on nodes/proxy runs nothing", "/exec/ns/pod/c?command=id", kubeletauth.Strict, false, only("get", "proxy"), 403,
+		{"get on nodes/proxy in strict: exec denied",
+			"/exec/ns/pod/c?command=id", kubeletauth.Strict, false, only("get", "proxy"), 403,
 			"Forbidden (user=admin, verb=create, resource=nodes, subresource(s)=[exec]) [KA-EXEC-1]\n"},
-		{"in compat it does, as with the kubelet", "/exec/ns/pod/c?command=id", kubeletauth.Compat, false,
+		{"get on nodes/proxy in compat: exec allowed", "/exec/ns/pod/c?command=id", kubeletauth.Compat, false,
 			only("get", "proxy"), 200, "answer"},
-		{"an unclean path is refused before anybody is asked", "/pods//x", kubeletauth.Strict, true, failing, 400,
+		{"unclean path: rejected without authentication", "/pods//x", kubeletauth.Strict, true, failing, 400,
 			"[KA-PATH-1]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -88,18 +88,18 @@ func (c *crowd) open() string {
 	return string(open)
 }
 
-func TestRoom(t *testing.T) {
+func TestConnectionLimits(t *testing.T) {
 	for _, tt := range []struct{ name, steps, open string }{
-		{"one address has its share", "+a1 +a2 +a3 +a4", "234"},
-		{"and loses none of it to what was closed", "+a1 +a2 +a3 -2 +a4", "134"},
-		{"and no more of it than it has", "+a1 +b2 +b3 +b4 +b5 +b6", "1456"},
-		{"who has fewest goes first", "+a1 +a2 +a3 +b4 +c5", "2345"},
-		{"however many addresses there are", "+a1 +b2 +c3 +d4 +e5", "2345"},
-		{"but takes no place from who has as few", "+a1 +a2 +b3 +b4 +a5", "2345"},
-		{"who was let through takes none of these places", "+a1 !1 +a2 !2 +a3 +a4 +a5 +b6", "123456"},
-		{"and is never displaced", "+a1 !1 +a2 !2 +b3 +b4 +b5 +c6 +c7 +d8", "125678"},
-		{"who comes from there goes first, and last", "+a1 !1 +b2 +c3 +d4 +e5 +a6 +a7 +f8 +g9", "16789"},
-		{"but does not shut out who comes first", "+a1 !1 +b2 !2 +a3 +a4 +b5 +b6 +c7", "124567"},
+		{"an address opens more than its share: its oldest connection closes", "+a1 +a2 +a3 +a4", "234"},
+		{"closed connections do not count against the share", "+a1 +a2 +a3 -2 +a4", "134"},
+		{"share is per address", "+a1 +b2 +b3 +b4 +b5 +b6", "1456"},
+		{"address with the most connections loses its oldest one", "+a1 +a2 +a3 +b4 +c5", "2345"},
+		{"many addresses with one connection each", "+a1 +b2 +c3 +d4 +e5", "2345"},
+		{"addresses with as few connections lose none", "+a1 +a2 +b3 +b4 +a5", "2345"},
+		{"connections with an allowed request do not count", "+a1 !1 +a2 !2 +a3 +a4 +a5 +b6", "123456"},
+		{"connections with an allowed request are never closed", "+a1 !1 +a2 !2 +b3 +b4 +b5 +c6 +c7 +d8", "125678"},
+		{"address with an allowed request displaces others", "+a1 !1 +b2 +c3 +d4 +e5 +a6 +a7 +f8 +g9", "16789"},
+		{"new address displaces one with an allowed request", "+a1 !1 +b2 !2 +a3 +a4 +b5 +b6 +c7", "124567"},
 		{"users have a share", "+a1 !1 +a2 !2 +a3 !3 +a4 !4", "1234"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestRoom(t *testing.T) {
 }
 
 // All addresses of one /64 share one limit. An IPv4-mapped IPv6 address counts as the IPv4 address.
-func TestRoomOfOneNetwork(t *testing.T) {
+func TestConnectionLimitPerNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
 			one, other string
@@ -197,7 +197,7 @@ func (w *world) nobody() *tls.Config {
 
 // Two addresses without rights open as many connections as they can. The API server can still
 // connect repeatedly, with a new connection for each stream.
-func TestStrangersDoNotShutOutTheAPIServer(t *testing.T) {
+func TestUnauthenticatedClientsDoNotBlockTheAPIServer(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) {
 		s.connections.New, s.connections.NewPerAddress, s.connections.NewTimeout = 8, 4, time.Hour
 	})
@@ -238,7 +238,7 @@ func (w *world) expire() {
 
 // A connection without requests, or with denied requests only, is closed. A connection with an
 // allowed request stays open.
-func TestOnlyWhoIsLetInStays(t *testing.T) {
+func TestConnectionsWithoutAllowedRequestsAreClosed(t *testing.T) {
 	w := start(t, answering("answer"), nil)
 	for _, http2 := range []bool{false, true} {
 		client := w.client(w.admin(), http2)

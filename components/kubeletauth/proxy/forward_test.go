@@ -37,10 +37,10 @@ func TestRedirects(t *testing.T) {
 		{"to another host on an upgrade", "https://192.0.2.7:10250/exec/a/b/c", 302, true, 502},
 		{"to another host, 307", "https://192.0.2.7:10250/exec/a/b/c", 307, false, 502},
 		{"to another host without a scheme", "//192.0.2.7:10250/exec/a/b/c", 301, false, 502},
-		{"to what browsers take for another host", `/\192.0.2.7/`, 301, false, 502},
+		{"location that browsers read as another host", `/\192.0.2.7/`, 301, false, 502},
 		{"to another scheme", "javascript:alert(1)", 302, false, 502},
 		{"to nowhere", "", 302, false, 502},
-		{"not at all: nothing has changed", "", 304, false, 304},
+		{"304 Not Modified", "", 304, false, 304},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := start(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

@@ -46,7 +46,7 @@ func TestOneUserCannotTakeAllPlaces(t *testing.T) {
 }
 
 // Every request frees its places, whatever its outcome.
-func TestPlacesAreGivenBack(t *testing.T) {
+func TestRequestSlotsAreReleased(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) { s.limits.Requests, s.limits.AllRequests = 4, 4 })
 	client := w.client(w.admin(), true)
 	var group sync.WaitGroup
@@ -70,7 +70,7 @@ func TestPlacesAreGivenBack(t *testing.T) {
 
 // A client without the right to a stream does not use a place for streams, however long its
 // authorization takes.
-func TestStreamPlacesAreForThoseWhoMay(t *testing.T) {
+func TestUnauthorizedRequestsUseNoStreamSlot(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) { s.limits.Streams, s.limits.AllStreams = 1, 1 })
 	w.tokens.Store("stranger", "stranger")
 	asked, decide := make(chan struct{}), make(chan struct{})

@@ -38,7 +38,7 @@ func (w *world) raw(text string) (first, all string) {
 
 // Ambiguous requests: where one parser sees the end of a request, another sees the middle. The
 // proxy closes the connection for all of them, and none reaches the kubelet.
-func TestMisshapenRequests(t *testing.T) {
+func TestMalformedRequestsAreRejected(t *testing.T) {
 	const hidden = "GET /pods HTTP/1.1\r\nHost: n\r\nX-Hidden: 1\r\n\r\n"
 	body := "0\r\n\r\n" + hidden
 	for _, tt := range []struct{ name, text, want string }{
@@ -106,7 +106,7 @@ func TestMisshapenRequests(t *testing.T) {
 }
 
 // The valid counterparts of the requests above.
-func TestShapesThatPass(t *testing.T) {
+func TestWellFormedRequestsPass(t *testing.T) {
 	const end = "Connection: close\r\n\r\n"
 	for _, tt := range []struct{ name, text, body string }{
 		{"a body with its length", "POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n" + end + "12345", "12345"},
@@ -224,14 +224,14 @@ func TestNoBodyIsReadForOthers(t *testing.T) {
 		name, text, want string
 		config           *tls.Config
 	}{
-		{"nobody", fmt.Sprintf(ask, 5, "", ""), "401", stranger},
-		{"nobody, who sends a part", fmt.Sprintf(ask, 5, "", "123"), "401", stranger},
-		{"nobody, who waits to be asked for it", fmt.Sprintf(ask, 5, "Expect: 100-continue\r\n", ""), "401", stranger},
-		{"somebody without the right", fmt.Sprintf(ask, 5, "", ""), "403", w.admin()},
-		{"somebody without the right, who waits to be asked for it", fmt.Sprintf(ask, 5, "Expect: 100-continue\r\n", ""),
+		{"no credential", fmt.Sprintf(ask, 5, "", ""), "401", stranger},
+		{"no credential, partial body", fmt.Sprintf(ask, 5, "", "123"), "401", stranger},
+		{"no credential, Expect: 100-continue", fmt.Sprintf(ask, 5, "Expect: 100-continue\r\n", ""), "401", stranger},
+		{"user without the right", fmt.Sprintf(ask, 5, "", ""), "403", w.admin()},
+		{"user without the right, Expect: 100-continue", fmt.Sprintf(ask, 5, "Expect: 100-continue\r\n", ""),
 			"403", w.admin()},
 		{"a body that is too large", fmt.Sprintf(ask, 100_000, "", ""), "413", w.admin()},
-		{"a body where there is none", "GET /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n\r\n", "400", w.admin()},
+		{"body on a request without one", "GET /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\n\r\n", "400", w.admin()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conn := w.dialFrom("127.0.0.1", tt.config)

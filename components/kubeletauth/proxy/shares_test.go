@@ -67,7 +67,7 @@ func TestSharesAreEqualInTime(t *testing.T) {
 	}
 }
 
-func TestSharesAreGivenBack(t *testing.T) {
+func TestNamespaceSharesAreReleased(t *testing.T) {
 	s := newShares(4)
 	var releases []func()
 	for i := range 4 {

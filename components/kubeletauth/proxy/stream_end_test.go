@@ -55,7 +55,7 @@ func TestAccessIsAskedAboutAgain(t *testing.T) {
 		change func(*world)
 		cause  string
 	}{
-		{"a right that is taken away", func(w *world) { w.decides(only("get", "stats")) }, errAccess.Error()},
+		{"right is revoked", func(w *world) { w.decides(only("get", "stats")) }, errAccess.Error()},
 		{"a CA that signs for others now", func(w *world) { w.revoked.Store(true) }, errRevoked.Error()},
 		{"a certificate that is another's", func(w *world) { w.renamed.Store(true) }, errRevoked.Error()},
 		{"an API server that stays away", func(w *world) { w.decides(failing) }, errUnsure.Error()},

@@ -126,7 +126,7 @@ func TestMalformedSubProtocols(t *testing.T) {
 	}{
 		{"a token beside a protocol", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4", "v4.channel.k8s.io"},
 			"v4.channel.k8s.io"},
-		{"a token that is no base64", []string{"base64url.bearer.authorization.k8s.io.!!!!", "v4.channel.k8s.io"},
+		{"token that is not base64", []string{"base64url.bearer.authorization.k8s.io.!!!!", "v4.channel.k8s.io"},
 			"v4.channel.k8s.io"},
 		{"only a token", []string{"base64url.bearer.authorization.k8s.io.dG9rZW4"}, ""},
 	} {
@@ -204,7 +204,7 @@ func TestLogsAreFlushedAtOnce(t *testing.T) {
 
 // If a client requests an upgrade and disconnects, the proxy closes both connections, whether or
 // not the kubelet has answered.
-func TestHalfOpenUpgrades(t *testing.T) {
+func TestIncompleteUpgrades(t *testing.T) {
 	kubelet := newStreaming(t)
 	w := start(t, kubelet, nil)
 	conn := w.dial()
@@ -266,7 +266,7 @@ func TestABusyStreamArrivesWhole(t *testing.T) {
 }
 
 // A full record is forwarded at once, even if both sides then wait.
-func TestNothingIsHeldWhileBothWait(t *testing.T) {
+func TestFullRecordsAreForwardedAtOnce(t *testing.T) {
 	w := start(t, raw(echo), nil)
 	conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
 	piece := make([]byte, 16<<10)

@@ -27,15 +27,15 @@ func (s switching) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // The kubelet may switch only to the requested protocol, and only on a path with long-lived
 // answers.
-func TestTheKubeletSwitchesToWhatWasAskedFor(t *testing.T) {
+func TestKubeletSwitchesOnlyToTheRequestedProtocol(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
 		to         switching
 		want       int
 	}{
-		{"what was asked for", "/exec/ns/pod/c", "SPDY/3.1", http.StatusSwitchingProtocols},
+		{"requested protocol", "/exec/ns/pod/c", "SPDY/3.1", http.StatusSwitchingProtocols},
 		{"another protocol", "/exec/ns/pod/c", "websocket", http.StatusBadGateway},
-		{"one that nobody knows", "/exec/ns/pod/c", "h2c", http.StatusBadGateway},
+		{"unknown protocol", "/exec/ns/pod/c", "h2c", http.StatusBadGateway},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := start(t, tt.to, nil)

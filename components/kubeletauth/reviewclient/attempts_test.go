@@ -17,7 +17,7 @@ import (
 )
 
 // The errors and attempts are those of k8s.io/apiserver/pkg/util/webhook.
-func TestWhatMayPassIsAskedAgain(t *testing.T) {
+func TestTransientErrorsAreRetried(t *testing.T) {
 	resource := schema.GroupResource{Resource: "x"}
 	for _, row := range []struct {
 		name     string
@@ -33,9 +33,9 @@ func TestWhatMayPassIsAskedAgain(t *testing.T) {
 		{"an internal error", apierrors.NewInternalError(errors.New("x")), 5},
 		{"a time out", apierrors.NewTimeoutError("x", 0), 5},
 		{"too many requests", apierrors.NewTooManyRequests("x", 1), 5},
-		{"a server that says when",
+		{"server with Retry-After",
 			apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "x", resource, "", "", 1, true), 5},
-		{"a server that does not say when", apierrors.NewServiceUnavailable("x"), 1},
+		{"server without Retry-After", apierrors.NewServiceUnavailable("x"), 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestEveryAttemptIsAdmitted(t *testing.T) {
 	})
 }
 
-func TestWhatFailedIsNotHeld(t *testing.T) {
+func TestFailuresAreNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newClient(Config[string]{}), &answers{err: apierrors.NewBadRequest("x")}
 		if _, err := answer(t.Context(), a, s.question(1)); err == nil {
@@ -107,7 +107,7 @@ func TestWhatFailedIsNotHeld(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoCacheIsNotHeld(t *testing.T) {
+func TestNoCacheResultsAreNotCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newClient(Config[string]{}), &answers{}
 		q := s.question(1)
@@ -136,7 +136,7 @@ func TestAPanicIsAnError(t *testing.T) {
 	})
 }
 
-func TestWhatIsHeldCostsNoAllocation(t *testing.T) {
+func TestCacheHitDoesNotAllocate(t *testing.T) {
 	a, s := newClient(Config[string]{}), &answers{}
 	if _, err := answer(t.Context(), a, s.question(1)); err != nil {
 		t.Fatal(err)

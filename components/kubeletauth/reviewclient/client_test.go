@@ -86,7 +86,7 @@ func TestCallersWithOneQuestionShareOneReview(t *testing.T) {
 	})
 }
 
-func TestACallerThatGivesUpTakesNothingFromOthers(t *testing.T) {
+func TestCanceledCallerDoesNotAffectOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newClient(Config[string]{}), &answers{after: time.Second}
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -141,7 +141,7 @@ func TestAReviewHasAnEnd(t *testing.T) {
 	})
 }
 
-func TestReviewsInTheAirAndInLineAreBounded(t *testing.T) {
+func TestReviewsInFlightAndQueuedAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newClient(Config[string]{InFlight: 3, Waiting: 5}), &answers{after: time.Second}
 		var callers sync.WaitGroup

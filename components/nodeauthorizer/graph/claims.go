@@ -101,7 +101,7 @@ func (s *state) recordOwner(claim identity, owner claimOwner) {
 	switch {
 	case id == 0:
 		id = s.objects.internNamed(claimRecord, claim)
-		s.objects.hold(id)
+		s.objects.retain(id)
 		s.objects.at(id).detail = s.owners.put(owner)
 	case owner == claimOwner{}:
 		s.owners.drop(s.objects.at(id).detail)

@@ -83,11 +83,11 @@ func endedRows() []conditionRow {
 		{"not its volume", withEndedPod, PersistentVolume, "", "x", Unconditional},
 		{"not its resource claim", withEndedPod, ResourceClaim, "ns", "x", Unconditional},
 		{"not itself", withEndedPod, Pod, "ns", "pod", Unconditional},
-		{"not what another pod names as well", func(g *Graph) {
+		{"secret that another pod also references", func(g *Graph) {
 			withEndedPod(g)
 			g.SetPod(everyKindOn("n1", "running"))
 		}, Secret, "ns", "x", Unconditional},
-		{"not the secret of a volume that another pod uses as well", func(g *Graph) {
+		{"secret of a volume that another pod also uses", func(g *Graph) {
 			withEndedPod(g)
 			g.SetPod(everyKindOn("n1", "running"))
 		}, Secret, "csi", "stage", Unconditional},
@@ -95,7 +95,7 @@ func endedRows() []conditionRow {
 			withEndedPod(g)
 			g.SetPersistentVolume(volumeFor("x", "late", "late"))
 		}, Secret, "csi", "late", Ended},
-		{"what the pod names later", func(g *Graph) {
+		{"secret that the ended pod references later", func(g *Graph) {
 			withEndedPod(g)
 			g.SetPod(podOn("n1", "pod", secretVolume("late")))
 		}, Secret, "ns", "late", Ended},
@@ -113,7 +113,7 @@ func endedRows() []conditionRow {
 			g.SetPod(again)
 			g.EndPod("ns", "pod", "uid-of-pod")
 		}, Secret, "ns", "x", Unconditional},
-		{"not before it is said, whatever phase it shows", func(g *Graph) {
+		{"phase shows the end before the event", func(g *Graph) {
 			pod := everyKindOn("n1", "pod")
 			pod.Status.Phase = corev1.PodSucceeded
 			g.SetPod(pod)

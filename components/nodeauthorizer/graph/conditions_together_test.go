@@ -30,7 +30,7 @@ func TestConditionsTogether(t *testing.T) {
 		object    string
 		want      Relation
 	}{
-		{"to have ended is told first", Options{Ended: rules.Enforce, Unusable: rules.Enforce},
+		{"ended condition comes before unusable", Options{Ended: rules.Enforce, Unusable: rules.Enforce},
 			endedAccount, ServiceAccountToken, "ns", "x", Relation{Condition: Ended}},
 		{"an audit of pods that have ended opens no account", Options{Ended: rules.Audit, Unusable: rules.Enforce},
 			endedAccount, ServiceAccount, "ns", "x", Relation{Condition: Unusable}},
@@ -38,9 +38,9 @@ func TestConditionsTogether(t *testing.T) {
 			endedAccount, ServiceAccount, "ns", "x", Relation{Condition: Ended}},
 		{"the end of a pod opens no claim that is not its own", Options{Ended: rules.Enforce, Unowned: rules.Enforce},
 			endedOwner, PersistentVolumeClaim, "ns", "pod-vol", Relation{Condition: Unowned}},
-		{"nor does its audit", Options{Ended: rules.Audit, Unowned: rules.Enforce},
+		{"ended pod in audit: unowned claim stays denied", Options{Ended: rules.Audit, Unowned: rules.Enforce},
 			endedOwner, Secret, "csi", "stage", Relation{Condition: Unowned}},
-		{"of a pod that has ended, an audit of claims is told", Options{Ended: rules.Enforce, Unowned: rules.Audit},
+		{"ended pod, audited claim rule: condition is reported", Options{Ended: rules.Enforce, Unowned: rules.Audit},
 			endedOwner, PersistentVolumeClaim, "ns", "pod-vol", Relation{Related: true, Condition: Unowned}},
 		{"but opens no secret", Options{Ended: rules.Enforce, Unowned: rules.Audit},
 			endedOwner, Secret, "csi", "stage", Relation{Condition: Ended}},

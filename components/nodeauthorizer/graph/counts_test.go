@@ -77,14 +77,14 @@ func TestCounts(t *testing.T) {
 		do   func(*counts)
 		want counts
 	}{
-		{"nothing is nothing", func(*counts) {}, counts{}},
+		{"zero value", func(*counts) {}, counts{}},
 		{"one node takes no table", func(c *counts) { c.add(7); c.add(7) }, counts{node: 7, n: 2}},
 		{"two nodes take one", func(c *counts) { c.add(7); c.add(8); c.add(8) },
 			counts{many: newRefcounts(entry{7, 1}, entry{8, 2})}},
 		{"taking back once leaves the rest", func(c *counts) { c.add(7); c.add(7); c.remove(7) }, counts{node: 7, n: 1}},
 		{"one node is left without a table", func(c *counts) { c.add(7); c.add(8); c.add(8); c.remove(7) },
 			counts{node: 8, n: 2}},
-		{"nothing is left", func(c *counts) { c.add(7); c.add(8); c.remove(7); c.remove(8) }, counts{node: 8}},
+		{"empty after removal", func(c *counts) { c.add(7); c.add(8); c.remove(7); c.remove(8) }, counts{node: 8}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var got counts

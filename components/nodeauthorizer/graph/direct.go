@@ -131,7 +131,7 @@ func (g *Graph) bind(kind Kind, namespace, name, node string) {
 		return
 	}
 	id := s.objects.internNamed(kind, identity{namespace, name})
-	s.objects.hold(id)
+	s.objects.retain(id)
 	s.reach(id, s.nodes.acquire(node))
 	s.edges++
 }

@@ -90,7 +90,7 @@ func (s *state) reachSecrets(ids []objectID, claim edgeFlags, node uint32) {
 	for _, id := range ids {
 		if under := claim.handedOn(); under != 0 {
 			id = s.objects.intern(s.objects.at(id).under(under))
-			s.objects.hold(id)
+			s.objects.retain(id)
 		}
 		s.reach(id, node)
 	}

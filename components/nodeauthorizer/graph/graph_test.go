@@ -54,10 +54,10 @@ func TestReaches(t *testing.T) {
 		{"a claim reaches its pod's node", "n1", PersistentVolumeClaim, "ns", "pvc", true},
 		{"a volume reaches its claim's node", "n1", PersistentVolume, "", "pv", true},
 		{"not in a namespace", "n1", PersistentVolume, "ns", "pv", false},
-		{"a volume whose claim no pod uses reaches none", "n1", PersistentVolume, "", "idle", false},
+		{"volume of an unused claim: no node", "n1", PersistentVolume, "", "idle", false},
 		{"a volume's secret reaches its claim's node", "n1", Secret, "csi", "stage", true},
 		{"not in the claim's namespace", "n1", Secret, "ns", "stage", false},
-		{"not the secret of a volume whose claim no pod uses", "n1", Secret, "csi", "idle-stage", false},
+		{"secret of a volume of an unused claim: no node", "n1", Secret, "csi", "idle-stage", false},
 		{"an attachment reaches its node", "n1", VolumeAttachment, "", "va", true},
 		{"no other node's attachment", "n2", VolumeAttachment, "", "va", false},
 		{"a slice reaches its node", "n1", ResourceSlice, "", "slice", true},
@@ -76,7 +76,7 @@ func TestReaches(t *testing.T) {
 
 // In-tree 1.36 and 1.37 fail this: a pod refers twice to a secret that has an index of destinations
 // (200 and more). The secret stays readable after the pod is gone.
-func TestSecretNamedTwiceIsTakenBack(t *testing.T) {
+func TestSecretReferencedTwiceIsRevokedWithThePod(t *testing.T) {
 	g := New(Options{})
 	const consumers = 250
 	for i := range consumers {
@@ -110,7 +110,7 @@ func TestPodUpdates(t *testing.T) {
 		next *corev1.Pod
 		want answers
 	}{
-		{"the same again changes nothing", podOn("n1", "pod", secretVolume("old")), answers{OldOn1: true, PodOn1: true}},
+		{"same pod again: unchanged", podOn("n1", "pod", secretVolume("old")), answers{OldOn1: true, PodOn1: true}},
 		{"one of the same name with another UID replaces it", other, answers{NewOn1: true, PodOn1: true}},
 		{"an ephemeral container adds", grown, answers{OldOn1: true, NewOn1: true, PodOn1: true}},
 		{"one on another node leaves the first", podOn("n2", "pod", secretVolume("old")),
@@ -180,7 +180,7 @@ func TestVolumeSecretsComeAndGoWithTheClaim(t *testing.T) {
 	expect(false, "that pod is gone")
 }
 
-func TestReplaceForgetsWhatIsNotListed(t *testing.T) {
+func TestReplaceRemovesUnlistedObjects(t *testing.T) {
 	g := New(Options{})
 	g.SetPod(podOn("n1", "old", secretVolume("old")))
 	g.SetPod(podOn("n1", "kept", secretVolume("kept")))

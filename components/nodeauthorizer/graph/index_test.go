@@ -9,7 +9,7 @@ import (
 )
 
 // The hashes collide intentionally: in the shard, in the home slot, and completely.
-func TestIndexFindsWhatIsInAndNothingElse(t *testing.T) {
+func TestIndexFindsOnlyItsEntries(t *testing.T) {
 	for seed := range uint64(20) {
 		d := rand.New(rand.NewPCG(seed, 1))
 		var x index

@@ -16,8 +16,8 @@ type names struct {
 }
 
 type nameEntry struct {
-	name    string
-	holders uint32
+	name     string
+	refcount uint32
 	// registered is for node names only: the node has a Node object.
 	registered bool
 }
@@ -39,7 +39,7 @@ func (n *names) acquire(name string) uint32 {
 		n.entries[number].name = name
 		n.numbers[name] = number
 	}
-	n.entries[number].holders++
+	n.entries[number].refcount++
 	return number
 }
 
@@ -53,16 +53,16 @@ func (n *names) unused() uint32 {
 	return uint32(len(n.entries) - 1) //nolint:gosec // a cluster has fewer than 2^32 names
 }
 
-// hold adds one holder to a number that already has a holder.
-func (n *names) hold(number uint32) {
-	n.entries[number].holders++
+// retain adds one holder to a number that already has a holder.
+func (n *names) retain(number uint32) {
+	n.entries[number].refcount++
 }
 
 // release reverts one acquire or hold.
 func (n *names) release(number uint32) {
 	entry := &n.entries[number]
-	entry.holders--
-	if entry.holders > 0 {
+	entry.refcount--
+	if entry.refcount > 0 {
 		return
 	}
 	delete(n.numbers, entry.name)

@@ -29,9 +29,9 @@ func (k key) under(set edgeFlags) key {
 // object is an object to which something refers. It need not exist in the cluster.
 type object struct {
 	key
-	// holders counts the stored lists that contain this object. For the flagged secret of a volume,
+	// refcount counts the stored lists that contain this object. For the flagged secret of a volume,
 	// it also counts the nodes that the secret has from a claim.
-	holders uint32
+	refcount uint32
 	// detail is the number of the record for a pod, volume or claim owner. For a claim without
 	// flags, it is the number of the first volume that is bound to it.
 	detail uint32
@@ -99,7 +99,7 @@ func (o *objects) intern(k key) objectID {
 	}
 	id := o.put(object{key: k})
 	o.index.add(hash, id)
-	o.namespaces.hold(k.namespace)
+	o.namespaces.retain(k.namespace)
 	o.tally[k.kind][k.flags]++
 	o.present[k.kind] |= 1 << k.flags
 	return id
@@ -112,9 +112,9 @@ func (o *objects) internNamed(kind Kind, named identity) objectID {
 	return o.intern(key{name: named.name, namespace: namespace, kind: kind})
 }
 
-func (o *objects) hold(ids ...objectID) {
+func (o *objects) retain(ids ...objectID) {
 	for _, id := range ids {
-		o.at(id).holders++
+		o.at(id).refcount++
 	}
 }
 
@@ -122,8 +122,8 @@ func (o *objects) hold(ids ...objectID) {
 func (o *objects) release(ids ...objectID) {
 	for _, id := range ids {
 		held := o.at(id)
-		held.holders--
-		if held.holders == 0 {
+		held.refcount--
+		if held.refcount == 0 {
 			o.forget(id, held.key)
 		}
 	}
@@ -146,7 +146,7 @@ func (o *objects) ofKind(kind Kind) []identity {
 	found := make([]identity, 0, o.tally[kind][0])
 	for id := uint32(1); id < o.end && len(found) < cap(found); id++ {
 		object := o.at(id)
-		if object.holders > 0 && object.kind == kind {
+		if object.refcount > 0 && object.kind == kind {
 			found = append(found, identity{o.namespaces.entries[object.namespace].name, object.name})
 		}
 	}

@@ -17,9 +17,9 @@ type boundPod struct {
 	node uint32
 	// ended is never reset while the pod is stored with this UID.
 	ended bool
-	// holds has the pod's own object and every object to which it refers: sorted, without
+	// objectIDs has the pod's own object and every object to which it refers: sorted, without
 	// duplicates.
-	holds []objectID
+	objectIDs []objectID
 }
 
 // podWriter orders the writers of pods and has buffers that they reuse.
@@ -89,7 +89,7 @@ func (g *Graph) compare(pod *corev1.Pod) (hasEnded, isCurrent bool) {
 		g.pods.ids = append(g.pods.ids, s.objects.findKey(ref.in(namespace)))
 	}
 	g.pods.ids = distinct(g.pods.ids)
-	return hasEnded, slices.Equal(g.pods.ids, known.holds)
+	return hasEnded, slices.Equal(g.pods.ids, known.objectIDs)
 }
 
 // bindPod creates the pod's list from its references. It returns the buffer ids for reuse.
@@ -104,30 +104,30 @@ func (s *state) bindPod(pod *corev1.Pod, hasEnded bool, refs references, ids []o
 	ids = distinct(ids)
 
 	node := s.nodes.acquire(pod.Spec.NodeName)
-	s.rebind(self, boundPod{uid: pod.UID, node: node, ended: hasEnded, holds: slices.Clone(ids)})
+	s.rebind(self, boundPod{uid: pod.UID, node: node, ended: hasEnded, objectIDs: slices.Clone(ids)})
 	return ids
 }
 
 // rebind counts the new list before it removes the old one. So an object that is in both is not
 // removed in between. The caller has acquired the node.
 func (s *state) rebind(self objectID, bound boundPod) {
-	s.objects.hold(bound.holds...)
-	s.reachAll(bound.holds, bound.node)
-	s.edges += len(bound.holds)
+	s.objects.retain(bound.objectIDs...)
+	s.reachAll(bound.objectIDs, bound.node)
+	s.edges += len(bound.objectIDs)
 	old := s.objects.at(self).detail
 	s.objects.at(self).detail = s.pods.put(bound)
 	if old != 0 {
-		s.takeBack(old)
+		s.removeReferences(old)
 	}
 }
 
-// takeBack reverts rebind, with the list that rebind stored.
-func (s *state) takeBack(number uint32) {
+// removeReferences reverts rebind, with the list that rebind stored.
+func (s *state) removeReferences(number uint32) {
 	pod := *s.pods.at(number)
 	s.pods.drop(number)
-	s.unreachAll(pod.holds, pod.node)
-	s.edges -= len(pod.holds)
-	s.objects.release(pod.holds...)
+	s.unreachAll(pod.objectIDs, pod.node)
+	s.edges -= len(pod.objectIDs)
+	s.objects.release(pod.objectIDs...)
 	s.nodes.release(pod.node)
 }
 
@@ -135,7 +135,7 @@ func (g *Graph) deletePod(namespace, name string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if id := g.state.objects.find(Pod, namespace, name); id != 0 {
-		g.state.takeBack(g.state.objects.at(id).detail)
+		g.state.removeReferences(g.state.objects.at(id).detail)
 	}
 }
 
@@ -169,7 +169,7 @@ func (g *Graph) BoundPod(namespace, name string) (BoundPod, bool) {
 
 // accountOf finds the only account in the pod's list.
 func (s *state) accountOf(pod *boundPod) string {
-	for _, id := range pod.holds {
+	for _, id := range pod.objectIDs {
 		if object := s.objects.at(id); object.kind == ServiceAccount {
 			return object.name
 		}

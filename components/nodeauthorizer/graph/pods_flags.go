@@ -66,18 +66,18 @@ func (s *state) mark(refs references, pod *corev1.Pod, kept edgeFlags, hasEnded 
 
 // remark stores the pod again, with new flags for its references.
 func (s *state) remark(self objectID, pod boundPod, next func(key) edgeFlags) {
-	holds := make([]objectID, len(pod.holds))
-	for i, id := range pod.holds {
+	objectIDs := make([]objectID, len(pod.objectIDs))
+	for i, id := range pod.objectIDs {
 		known := s.objects.at(id).key
-		holds[i] = s.objects.intern(known.under(next(known)))
+		objectIDs[i] = s.objects.intern(known.under(next(known)))
 	}
-	holds = distinct(holds)
-	if slices.Equal(holds, pod.holds) {
+	objectIDs = distinct(objectIDs)
+	if slices.Equal(objectIDs, pod.objectIDs) {
 		*s.pods.at(s.objects.at(self).detail) = pod
 		return
 	}
-	pod.holds = holds
-	s.nodes.hold(pod.node)
+	pod.objectIDs = objectIDs
+	s.nodes.retain(pod.node)
 	s.rebind(self, pod)
 }
 

@@ -76,7 +76,7 @@ func podRows() []podRow {
 
 func podFieldRows() []podRow {
 	return []podRow{
-		{"a bare pod names nothing", func(*corev1.Pod) {}, nil},
+		{"pod without volumes: no references", func(*corev1.Pod) {}, nil},
 		{"its service account", func(pod *corev1.Pod) { pod.Spec.ServiceAccountName = "sa" },
 			references{{ServiceAccount, unreadable | tokenless, "sa"}}},
 		{"not the deprecated spelling of the account", func(pod *corev1.Pod) { pod.Spec.DeprecatedServiceAccount = "sa" },
@@ -98,14 +98,14 @@ func podFieldRows() []podRow {
 		{"a configmap as environment", func(pod *corev1.Pod) {
 			pod.Spec.Containers = []corev1.Container{{EnvFrom: fromConfigMap("c")}}
 		}, refsTo(ConfigMap, "c")},
-		{"what init containers name", func(pod *corev1.Pod) {
+		{"references of init containers", func(pod *corev1.Pod) {
 			pod.Spec.InitContainers = []corev1.Container{{EnvFrom: fromSecret("s"), Env: []corev1.EnvVar{secretKey("t")}}}
 		}, refsTo(Secret, "s", "t")},
-		{"what ephemeral containers name", func(pod *corev1.Pod) {
+		{"references of ephemeral containers", func(pod *corev1.Pod) {
 			pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 				EnvFrom: fromConfigMap("c"), Env: []corev1.EnvVar{configMapKey("d")}}}}
 		}, refsTo(ConfigMap, "c", "d")},
-		{"nothing by a mirror pod, whatever its annotation says", func(pod *corev1.Pod) {
+		{"mirror pod: no references", func(pod *corev1.Pod) {
 			pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: ""}
 			pod.Spec.ServiceAccountName = "sa"
 			withVolume(secretVolume("s").VolumeSource)(pod)
@@ -140,7 +140,7 @@ func podVolumeRows() []podRow {
 		{"the secret of a CSI volume",
 			withVolume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{NodePublishSecretRef: local("s")}}),
 			refsTo(Secret, "s")},
-		{"nothing for a CSI volume without one", withVolume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{}}), nil},
+		{"CSI volume without a secret: no references", withVolume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{}}), nil},
 		{"the secret of AzureFile",
 			withVolume(corev1.VolumeSource{AzureFile: &corev1.AzureFileVolumeSource{SecretName: "s"}}), refsTo(Secret, "s")},
 		{"the secret of CephFS", withVolume(corev1.VolumeSource{CephFS: &corev1.CephFSVolumeSource{SecretRef: local("s")}}),
@@ -172,13 +172,13 @@ func podClaimRows() []podRow {
 		{"the claim made from a template", withClaim(template,
 			corev1.PodResourceClaimStatus{Name: "other", ResourceClaimName: ptr.To("no")},
 			corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("made")}), refsTo(ResourceClaim, "made")},
-		{"nothing when no claim is needed", withClaim(template, corev1.PodResourceClaimStatus{Name: "gpu"}), nil},
+		{"no claim needed: no references", withClaim(template, corev1.PodResourceClaimStatus{Name: "gpu"}), nil},
 		{"no claim that only the status has", withClaim(corev1.PodResourceClaim{Name: "gpu", ResourceClaimName: ptr.To("rc")},
 			corev1.PodResourceClaimStatus{Name: "gpu", ResourceClaimName: ptr.To("made")}), refsTo(ResourceClaim, "rc")},
 		{"the claim made for extended resources", func(pod *corev1.Pod) {
 			pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: "rc"}
 		}, refsTo(ResourceClaim, "rc")},
-		{"nothing for an empty extended status", func(pod *corev1.Pod) {
+		{"empty extended status: no references", func(pod *corev1.Pod) {
 			pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{}
 		}, nil},
 	}

@@ -16,13 +16,13 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// TestAnswersDependOnlyOnWhatExists sends random sequences of events to one graph for every
+// TestAnswersDependOnlyOnExistingObjects sends random sequences of events to one graph for every
 // combination of modes. The answers must equal those of a path search in the world. They must also
 // equal those of a new graph that receives only the final world. The size of the graph must be the
 // size of the world.
 //
 // A failure prints its seed. GRAPH_SEED=<seed> runs that sequence first.
-func TestAnswersDependOnlyOnWhatExists(t *testing.T) {
+func TestAnswersDependOnlyOnExistingObjects(t *testing.T) {
 	first := uint64(time.Now().UnixNano())
 	if given := os.Getenv("GRAPH_SEED"); given != "" {
 		var err error
@@ -118,7 +118,7 @@ func (s *state) leftovers() string {
 		}
 	}
 	for i := range s.objects.end {
-		if left := s.objects.at(i); left.holders != 0 || left.name != "" || left.detail != 0 || left.nodes.n != 0 ||
+		if left := s.objects.at(i); left.refcount != 0 || left.name != "" || left.detail != 0 || left.nodes.n != 0 ||
 			left.nodes.many != nil {
 			return fmt.Sprintf("object %d is %+v", i, left)
 		}

@@ -43,7 +43,7 @@ func TestTrimPersistentVolumeClaim(t *testing.T) {
 	}{
 		{"the controlling pod is kept", []metav1.OwnerReference{other, owner}, []metav1.OwnerReference{owner}},
 		{"no other owner is", []metav1.OwnerReference{other}, nil},
-		{"no owner is nobody", nil, nil},
+		{"no owner reference", nil, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			claim := &corev1.PersistentVolumeClaim{ObjectMeta: everything("pvc")}

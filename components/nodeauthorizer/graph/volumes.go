@@ -88,8 +88,8 @@ func (s *state) bindVolume(name string, claim identity, secrets []identity) {
 	if old != 0 && s.volumes.at(old).names(&bound) {
 		return
 	}
-	s.objects.hold(self, bound.claim)
-	s.objects.hold(bound.secrets...)
+	s.objects.retain(self, bound.claim)
+	s.objects.retain(bound.secrets...)
 	if old != 0 {
 		s.unbindVolume(self, old)
 	}

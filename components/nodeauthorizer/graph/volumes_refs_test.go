@@ -20,7 +20,7 @@ func TestVolumeReferences(t *testing.T) {
 		source corev1.PersistentVolumeSource
 		want   []identity
 	}{
-		{"a local volume names nothing", corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{}}, nil},
+		{"local volume: no references", corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{}}, nil},
 		{"AzureFile's namespace",
 			corev1.PersistentVolumeSource{AzureFile: &corev1.AzureFilePersistentVolumeSource{SecretName: "s",
 				SecretNamespace: ptr.To("own")}}, inOwn},
@@ -29,14 +29,15 @@ func TestVolumeReferences(t *testing.T) {
 		{"the claim's for an AzureFile with an empty one",
 			corev1.PersistentVolumeSource{AzureFile: &corev1.AzureFilePersistentVolumeSource{SecretName: "s",
 				SecretNamespace: ptr.To("")}}, inClaims},
-		{"nothing for an AzureFile without a secret",
+		{"AzureFile without a secret: no references",
 			corev1.PersistentVolumeSource{AzureFile: &corev1.AzureFilePersistentVolumeSource{SecretNamespace: ptr.To("own")}},
 			nil},
 		{"CephFS's namespace", corev1.PersistentVolumeSource{CephFS: &corev1.CephFSPersistentVolumeSource{SecretRef: own}},
 			inOwn},
 		{"the claim's for CephFS",
 			corev1.PersistentVolumeSource{CephFS: &corev1.CephFSPersistentVolumeSource{SecretRef: bare}}, inClaims},
-		{"nothing for CephFS without a secret", corev1.PersistentVolumeSource{CephFS: &corev1.CephFSPersistentVolumeSource{}},
+		{"CephFS without a secret: no references",
+			corev1.PersistentVolumeSource{CephFS: &corev1.CephFSPersistentVolumeSource{}},
 			nil},
 		{"Cinder's namespace", corev1.PersistentVolumeSource{Cinder: &corev1.CinderPersistentVolumeSource{SecretRef: own}},
 			inOwn},
@@ -61,7 +62,7 @@ func TestVolumeReferences(t *testing.T) {
 			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{SecretRef: &corev1.ObjectReference{Namespace: "own", Name: "s"}}}, inOwn},
 		{"no fallback for StorageOS",
 			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{SecretRef: &corev1.ObjectReference{Name: "s"}}}, inNone},
-		{"nothing for StorageOS without a secret",
+		{"StorageOS without a secret: no references",
 			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{}}, nil},
 		{"CSI's secrets that a kubelet needs", corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
 			NodePublishSecretRef: &corev1.SecretReference{Namespace: "own", Name: "publish"},

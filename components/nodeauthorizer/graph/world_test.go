@@ -153,8 +153,8 @@ func (p worldPod) needsToken() bool {
 		slices.ContainsFunc(p.named, func(ref worldRef) bool { return ref.kind == PersistentVolumeClaim })
 }
 
-func unless(holds bool, against Condition, others []Condition) []Condition {
-	if holds {
+func unless(objectIDs bool, against Condition, others []Condition) []Condition {
+	if objectIDs {
 		return others
 	}
 	return append([]Condition{against}, others...)

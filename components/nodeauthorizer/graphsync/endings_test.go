@@ -59,7 +59,7 @@ func (w *endingWorld) expect(secret bool, name, when string) {
 	}
 }
 
-func TestEndedPodsKeepWhatTheyHadForTheirGrace(t *testing.T) {
+func TestTerminatedPodsKeepAccessForTheGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newEndingWorld(t, grace)
 		running := endedPod("1", "runs", "r")
@@ -128,7 +128,7 @@ func TestGraceOfLiveReads(t *testing.T) {
 	})
 }
 
-func TestGraceCanBeNothingOrForEver(t *testing.T) {
+func TestGraceCanBeZeroOrUnlimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		none, endless := newEndingWorld(t, 0), newEndingWorld(t, -1)
 		for _, w := range []*endingWorld{none, endless} {
@@ -145,7 +145,7 @@ func TestGraceCanBeNothingOrForEver(t *testing.T) {
 
 // A list can contain a hundred thousand pods that ended long ago. They become due together, and
 // nothing of them stays in memory.
-func TestManyEndTogether(t *testing.T) {
+func TestManyPodsEndAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newEndingWorld(t, grace)
 		var listed []any

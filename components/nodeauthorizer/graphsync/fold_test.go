@@ -33,8 +33,8 @@ func TestFold(t *testing.T) {
 		err  bool
 		on1  bool
 	}{
-		{"what the watch has yet to show is taken", nil, []runtime.Object{podIn("11", "n1", "z")}, 1, false, true},
-		{"what it has shown is not", nil, []runtime.Object{podIn("10", "n1", "z")}, 0, false, false},
+		{"version ahead of the watch: applied", nil, []runtime.Object{podIn("11", "n1", "z")}, 1, false, true},
+		{"version that the watch has shown: ignored", nil, []runtime.Object{podIn("10", "n1", "z")}, 0, false, false},
 		{"9 is before 10", nil, []runtime.Object{podIn("9", "n1", "z")}, 0, false, false},
 		{"a deletion that was shown is not undone", func(_ *Sync, pods *store) {
 			must(pods.Add(podIn("11", "n1", "z")))
@@ -44,18 +44,18 @@ func TestFold(t *testing.T) {
 			_, err := s.Fold(Pods, podIn("12", "n2", "z"))
 			must(err)
 		}, []runtime.Object{podIn("11", "n1", "z")}, 0, false, false},
-		{"a bookmark that brings nothing new changes nothing", func(_ *Sync, pods *store) {
+		{"bookmark of an older version: still applied", func(_ *Sync, pods *store) {
 			must(pods.Bookmark("10"))
 		}, []runtime.Object{podIn("11", "n1", "z")}, 1, false, true},
-		{"a bookmark tells what was shown", func(_ *Sync, pods *store) {
+		{"bookmark of the version: ignored", func(_ *Sync, pods *store) {
 			must(pods.Bookmark("11"))
 		}, []runtime.Object{podIn("11", "n1", "z")}, 0, false, false},
 		{"a version that cannot be compared is refused", nil, []runtime.Object{podIn("x", "n1", "z")}, 0, true, false},
-		{"and so is one before the first list", func(_ *Sync, pods *store) {
+		{"version before the first list: rejected", func(_ *Sync, pods *store) {
 			must(pods.Replace(nil, ""))
 		}, []runtime.Object{podIn("11", "n1", "z")}, 0, true, false},
 		{"an object of another type is refused", nil, []runtime.Object{attachmentIn("11")}, 0, true, false},
-		{"nothing is nothing", nil, nil, 0, false, false},
+		{"no object: ignored", nil, nil, 0, false, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := graph.New(graph.Options{})
@@ -116,7 +116,7 @@ func TestEventsThatALiveReadHasOvertaken(t *testing.T) {
 	}
 }
 
-func TestBookmarksForgetWhatWasAhead(t *testing.T) {
+func TestBookmarksDropOlderLiveLookups(t *testing.T) {
 	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
 	pods := s.watched[0].store
 	must(pods.Replace(nil, "10"))
@@ -129,7 +129,7 @@ func TestBookmarksForgetWhatWasAhead(t *testing.T) {
 	}
 }
 
-func TestFoldOfWhatIsNotWatched(t *testing.T) {
+func TestFoldOfUnwatchedResources(t *testing.T) {
 	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
 	if s.Watches(Nodes) || !s.Watches(Pods) {
 		t.Error("watches nodes, or no pods")

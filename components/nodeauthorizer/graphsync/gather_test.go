@@ -13,7 +13,7 @@ import (
 
 // The objects of a list are in the graph before the list is complete. Only their names wait for its
 // end.
-func TestAListIsTakenAsItComes(t *testing.T) {
+func TestListObjectsAreAddedBeforeTheListEnds(t *testing.T) {
 	g := graph.New(graph.Options{})
 	s := New(fake.NewClientset(), g, Options{TerminatedPodGrace: -1})
 	pods, volumes := s.watched[0].store, s.watched[1].store
@@ -73,7 +73,7 @@ func TestAListWithAnotherTypeIsReported(t *testing.T) {
 
 // A list reverts what a live read has shown. So the events after the list must not be skipped as
 // outdated.
-func TestAListTakesBackWhatALiveReadHasShown(t *testing.T) {
+func TestListRevertsALiveLookup(t *testing.T) {
 	g := graph.New(graph.Options{})
 	pods := New(fake.NewClientset(), g, Options{TerminatedPodGrace: -1}).watched[0].store
 	must(pods.Replace([]any{podIn("1", "n1", "x")}, "1"))

@@ -116,7 +116,7 @@ func TestAnnotationsArriveWithoutAGraph(t *testing.T) {
 
 // Seen returns only what the watch has shown. It does not contain resources that have not been
 // listed.
-func TestSeen(t *testing.T) {
+func TestLastSeenVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&corev1.ServiceAccount{ObjectMeta: named("agent")})
 		index := scopeindex.New(boundPods{graph.New(graph.Options{})}, nil)
@@ -157,7 +157,7 @@ func (o *order) SetPod(*corev1.Pod)                           { o.note("set") }
 func (o *order) DeletePod(string, string)                     { o.note("deleted") }
 func (o *order) RetainPods(map[types.NamespacedName]struct{}) { o.note("retained") }
 
-func TestScopesAreToldInOrder(t *testing.T) {
+func TestScopesAreDeliveredInOrder(t *testing.T) {
 	o := &order{graph: graph.New(graph.Options{})}
 	into := podsOf(fake.NewClientset(), o.graph, newEndings(nil, -1, nil), o).into
 	pod := podOn("n1", "p")

@@ -28,9 +28,9 @@ func TestDelete(t *testing.T) {
 		remains bool
 	}{
 		{"an object goes", podOn("n1", "x"), false, false},
-		{"an object that was not seen to go goes", cache.DeletedFinalStateUnknown{Key: "ns/x", Obj: podOn("n1", "x")}, false,
+		{"tombstone with an object: removed", cache.DeletedFinalStateUnknown{Key: "ns/x", Obj: podOn("n1", "x")}, false,
 			false},
-		{"one of which nothing is known but the key goes", cache.DeletedFinalStateUnknown{Key: "ns/x"}, false, false},
+		{"tombstone with only a key: removed", cache.DeletedFinalStateUnknown{Key: "ns/x"}, false, false},
 		{"another object leaves it", podOn("n1", "y"), false, true},
 		{"a key that cannot be read is a fault", cache.DeletedFinalStateUnknown{Key: "a/b/c"}, true, true},
 		{"an object of another type is a fault", attachmentTo("n1", "x"), true, true},

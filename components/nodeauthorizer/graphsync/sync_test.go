@@ -202,7 +202,7 @@ func TestOptionsLeaveResourcesOut(t *testing.T) {
 }
 
 // A re-list after a broken watch must remove objects whose deletion the watch has missed.
-func TestRelistRemovesWhatIsGone(t *testing.T) {
+func TestRelistRemovesDeletedObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(podOn("n1", "kept"), podOn("n1", "gone"))
 		broken := watch.NewRaceFreeFake()

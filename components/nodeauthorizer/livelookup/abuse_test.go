@@ -39,8 +39,8 @@ func TestNamesThatCannotBeAreNotRead(t *testing.T) {
 				}
 			}
 		}
-		if got, held := len(s.seen()), len(r.held.questions.Keys()); got > 0 || held > 0 {
-			t.Errorf("%d reads, %d held", got, held)
+		if got, negativeCache := len(s.seen()), len(r.negativeCache.questions.Keys()); got > 0 || negativeCache > 0 {
+			t.Errorf("%d reads, %d held", got, negativeCache)
 		}
 		r.Refresh(t.Context(), "n1", graph.VolumeAttachment, "", strings.Repeat("x", 253))
 		if got := len(s.seen()); got != 1 {
@@ -51,7 +51,7 @@ func TestNamesThatCannotBeAreNotRead(t *testing.T) {
 
 // If too many callers wait for reads by name, a question about a claim still gets the list of the
 // node's pods.
-func TestAFullLaneOfGetsLeavesTheList(t *testing.T) {
+func TestFullGetQueueDoesNotBlockLists(t *testing.T) {
 	bubble(t, after(300*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		var asking sync.WaitGroup
 		for i := range DefaultLimits().WaitingForGets {
@@ -116,7 +116,7 @@ func TestAPanicIsAFailedRead(t *testing.T) {
 }
 
 // A log line is short and has no line breaks for any input, and no read waits for the log.
-func TestComplaints(t *testing.T) {
+func TestLiveLookupErrors(t *testing.T) {
 	var lines []string
 	hang, written := make(chan struct{}), make(chan struct{})
 	logger := funcr.New(func(_, args string) {

@@ -49,7 +49,7 @@ func askEach(n int, ask func(name string) string) *tally {
 	return &answers
 }
 
-func TestListsOfANodeBeginApart(t *testing.T) {
+func TestListsOfANodeAreRateLimited(t *testing.T) {
 	bubble(t, after(5*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		var callers sync.WaitGroup
 		for i := range 20 {
@@ -80,7 +80,7 @@ func apart(t *testing.T, calls []call, interval time.Duration) {
 }
 
 // While the reads of all nodes wait in line, the rate limit of one node does not change.
-func TestTimeInLineDoesNotCountForThePace(t *testing.T) {
+func TestQueueTimeDoesNotCountForTheRate(t *testing.T) {
 	bubble(t, after(60*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		end := time.Now().Add(2 * time.Second)
 		var callers sync.WaitGroup
@@ -122,7 +122,7 @@ func TestReadsByNameHaveABucketForEachNode(t *testing.T) {
 	})
 }
 
-func TestReadsOfANodeAreInTheAirOneByOne(t *testing.T) {
+func TestReadsOfANodeRunOneAtATime(t *testing.T) {
 	bubble(t, after(10*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		answers := askEach(40, func(name string) string { return attachment(t.Context(), r, "n1", name) })
 		if answers.count[""] != 40 || s.mostLane != 1 {
@@ -152,7 +152,7 @@ func TestReadsOfAllNodesHaveABudget(t *testing.T) {
 
 // Callers beyond the limit get an answer immediately. Callers that wait for reads by name must not
 // use up the places of those that wait for a list.
-func TestSoManyMayWait(t *testing.T) {
+func TestWaitingReadsAreBounded(t *testing.T) {
 	bubble(t, after(20*time.Millisecond, both), func(t *testing.T, _ *server, r *Reader) {
 		answers := askEach(150, func(name string) string { return secret(t.Context(), r, "n1", name) })
 		if answers.count[""] != 100 || answers.count[nodeSpent] != 50 || answers.most[nodeSpent] != 0 {
@@ -175,7 +175,7 @@ func TestSoManyMayWait(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsForMoreThanASecond(t *testing.T) {
+func TestNoCallerWaitsLongerThanASecond(t *testing.T) {
 	never := func(ctx context.Context, _ call) (runtime.Object, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -102,7 +102,7 @@ func TestAFloodInANodesNameDoesNotTakeItsLists(t *testing.T) {
 }
 
 // Names of nodes that do not exist do not bypass the line.
-func TestMadeUpNodesDelayOthersByTheirOwnLine(t *testing.T) {
+func TestInventedNodeNamesDoNotDelayOtherNodes(t *testing.T) {
 	bubble(t, after(latency, both), func(t *testing.T, _ *server, r *Reader) {
 		end := time.Now().Add(3 * time.Second)
 		var callers sync.WaitGroup

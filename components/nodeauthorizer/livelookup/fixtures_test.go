@@ -54,15 +54,15 @@ type server struct {
 func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := call{path: req.URL.Path, at: time.Now(),
 		node: strings.TrimPrefix(req.URL.Query().Get("fieldSelector"), "spec.nodeName=")}
-	lane := c.node
-	if lane == "" {
-		lane = c.path[strings.LastIndex(c.path, "/")+1:]
-		lane, _, _ = strings.Cut(lane, ".")
+	readQueue := c.node
+	if readQueue == "" {
+		readQueue = c.path[strings.LastIndex(c.path, "/")+1:]
+		readQueue, _, _ = strings.Cut(readQueue, ".")
 	} else {
-		lane += "'s pods"
+		readQueue += "'s pods"
 	}
-	s.enter(c, lane)
-	defer s.exit(lane)
+	s.enter(c, readQueue)
+	defer s.exit(readQueue)
 	object, err := s.answer(req.Context(), c)
 	if err != nil {
 		if answered := apierrors.APIStatus(nil); errors.As(err, &answered) {
@@ -74,7 +74,7 @@ func (s *server) RoundTrip(req *http.Request) (*http.Response, error) {
 	return respond(http.StatusOK, object)
 }
 
-func (s *server) enter(c call, lane string) {
+func (s *server) enter(c call, readQueue string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.perLane == nil {
@@ -82,15 +82,15 @@ func (s *server) enter(c call, lane string) {
 	}
 	s.calls = append(s.calls, c)
 	s.inAir++
-	s.perLane[lane]++
-	s.mostAir, s.mostLane = max(s.mostAir, s.inAir), max(s.mostLane, s.perLane[lane])
+	s.perLane[readQueue]++
+	s.mostAir, s.mostLane = max(s.mostAir, s.inAir), max(s.mostLane, s.perLane[readQueue])
 }
 
-func (s *server) exit(lane string) {
+func (s *server) exit(readQueue string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inAir--
-	s.perLane[lane]--
+	s.perLane[readQueue]--
 }
 
 func (s *server) seen() []call {

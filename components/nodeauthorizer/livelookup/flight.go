@@ -16,8 +16,8 @@ import (
 // flight is one read that is shared by all callers that arrive before it begins.
 type flight struct {
 	read
-	node *node
-	lane *lane
+	node      *node
+	readQueue *readQueue
 	// cancel ends a flight that has not begun, when no caller waits for it any more.
 	cancel context.CancelFunc
 
@@ -35,8 +35,8 @@ type flight struct {
 // flight. A flight that has not begun is canceled when its last caller leaves.
 func (r *Reader) startLocked(ctx context.Context, n *node, what read) *flight {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	f := &flight{read: what, node: n, lane: n.laneOf(what), cancel: cancel, done: make(chan struct{})}
-	f.lane.next[what] = f
+	f := &flight{read: what, node: n, readQueue: n.queueOf(what), cancel: cancel, done: make(chan struct{})}
+	f.readQueue.next[what] = f
 	n.users++
 	r.flights.Go(func() { r.fly(ctx, f) })
 	return f
@@ -46,11 +46,11 @@ func (r *Reader) startLocked(ctx context.Context, n *node, what read) *flight {
 // reads.
 func (r *Reader) fly(ctx context.Context, f *flight) {
 	defer r.land(f)
-	if f.lane.turn.Acquire(ctx, 1) != nil {
+	if f.readQueue.turn.Acquire(ctx, 1) != nil {
 		return
 	}
-	defer f.lane.turn.Release(1)
-	if !r.sleep(ctx, untilReady(f.lane.pace, r.clock.Now())) {
+	defer f.readQueue.turn.Release(1)
+	if !r.sleep(ctx, untilReady(f.readQueue.pace, r.clock.Now())) {
 		return
 	}
 	if f.ofStranger() {
@@ -115,9 +115,9 @@ func (r *Reader) begin(f *flight) bool {
 		return false
 	}
 	f.began = r.clock.Now()
-	f.lane.pace.ReserveN(f.began, 1)
+	f.readQueue.pace.ReserveN(f.began, 1)
 	r.pace.ReserveN(f.began, 1)
-	delete(f.lane.next, f.read)
+	delete(f.readQueue.next, f.read)
 	return true
 }
 

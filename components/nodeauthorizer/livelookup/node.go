@@ -20,12 +20,12 @@ type node struct {
 	waiting int
 	// resting is true while a timer is set that will check again.
 	resting     bool
-	lists, gets lane
+	lists, gets readQueue
 }
 
-// lane is the queue for one sort of reads of one node: lists or reads by name. So each node has at
+// readQueue is the queue for one sort of reads of one node: lists or reads by name. So each node has at
 // most one read of each sort in the queue of all nodes or in flight.
-type lane struct {
+type readQueue struct {
 	turn *semaphore.Weighted
 	pace *rate.Limiter
 	// waiting is the number of callers that wait; most is its limit.
@@ -34,19 +34,19 @@ type lane struct {
 	next map[read]*flight
 }
 
-func newLane(pace *rate.Limiter, most int) lane {
-	return lane{turn: semaphore.NewWeighted(1), pace: pace, most: most, next: map[read]*flight{}}
+func newReadQueue(pace *rate.Limiter, most int) readQueue {
+	return readQueue{turn: semaphore.NewWeighted(1), pace: pace, most: most, next: map[read]*flight{}}
 }
 
 func newNode(name string, limits Limits) *node {
 	return &node{
 		name:  name,
-		lists: newLane(rate.NewLimiter(rate.Every(limits.ListInterval), 1), limits.Waiting),
-		gets:  newLane(rate.NewLimiter(limits.Gets, limits.GetBurst), limits.WaitingForGets),
+		lists: newReadQueue(rate.NewLimiter(rate.Every(limits.ListInterval), 1), limits.Waiting),
+		gets:  newReadQueue(rate.NewLimiter(limits.Gets, limits.GetBurst), limits.WaitingForGets),
 	}
 }
 
-func (n *node) laneOf(what read) *lane {
+func (n *node) queueOf(what read) *readQueue {
 	if what.isList() {
 		return &n.lists
 	}
@@ -58,7 +58,7 @@ func (n *node) untilFull(now time.Time) time.Duration {
 	return max(n.lists.untilFull(now), n.gets.untilFull(now))
 }
 
-func (l *lane) untilFull(now time.Time) time.Duration {
+func (l *readQueue) untilFull(now time.Time) time.Duration {
 	missing := float64(l.pace.Burst()) - l.pace.TokensAt(now)
 	return time.Duration(missing / float64(l.pace.Limit()) * float64(time.Second))
 }
@@ -123,12 +123,12 @@ type Limits struct {
 	// Waiting limits the waiting callers of one node. WaitingForGets limits those of them that wait
 	// for a read by name.
 	Waiting, WaitingForGets int
-	// Patience is how long a caller waits at most. ReadTimeout is how long a read may take.
-	Patience, ReadTimeout time.Duration
-	// Hold is how long a question is not read again after a read returned nothing new, from the
+	// QueueTimeout is how long a caller waits at most. ReadTimeout is how long a read may take.
+	QueueTimeout, ReadTimeout time.Duration
+	// NegativeCacheTTL is how long a question is not read again after a read returned nothing new, from the
 	// start of that read. Held is the maximum number of such questions in memory.
-	Hold time.Duration
-	Held int
+	NegativeCacheTTL  time.Duration
+	NegativeCacheSize int
 }
 
 // DefaultLimits are for a cluster of 5,000 nodes. Kubelets rarely request an object that is not
@@ -140,7 +140,7 @@ func DefaultLimits() Limits {
 		Reads: 200, ReadBurst: 400, InFlight: 32,
 		Strangers: 8,
 		Waiting:   100, WaitingForGets: 50,
-		Patience: time.Second, ReadTimeout: 900 * time.Millisecond,
-		Hold: 250 * time.Millisecond, Held: 10_000,
+		QueueTimeout: time.Second, ReadTimeout: 900 * time.Millisecond,
+		NegativeCacheTTL: 250 * time.Millisecond, NegativeCacheSize: 10_000,
 	}
 }

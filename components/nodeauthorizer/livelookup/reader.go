@@ -43,13 +43,13 @@ type Config struct {
 // Reader reads from the API server to confirm the relations of nodes. Use [New]. It is safe for
 // concurrent use.
 type Reader struct {
-	client     kubernetes.Interface
-	view       View
-	limits     Limits
-	clock      clock.WithDelayedExecution
-	metrics    *recorder
-	held       held
-	complaints complaints
+	client        kubernetes.Interface
+	view          View
+	limits        Limits
+	clock         clock.WithDelayedExecution
+	metrics       *recorder
+	negativeCache negativeCache
+	complaints    complaints
 
 	// inFlight and pace are the budget of all nodes. Only the first flight in line may spend it.
 	// strangers limits a part of that line.
@@ -71,28 +71,28 @@ func New(config Config) *Reader {
 		timer = clock.RealClock{}
 	}
 	return &Reader{
-		client:    config.Client,
-		view:      config.View,
-		limits:    limits,
-		clock:     timer,
-		metrics:   newRecorder(config.Registry),
-		held:      newHeld(limits, timer),
-		inFlight:  semaphore.NewWeighted(int64(limits.InFlight)),
-		line:      semaphore.NewWeighted(1),
-		strangers: semaphore.NewWeighted(int64(limits.Strangers)),
-		pace:      rate.NewLimiter(limits.Reads, limits.ReadBurst),
-		nodes:     map[string]*node{},
+		client:        config.Client,
+		view:          config.View,
+		limits:        limits,
+		clock:         timer,
+		metrics:       newRecorder(config.Registry),
+		negativeCache: newNegativeCache(limits, timer),
+		inFlight:      semaphore.NewWeighted(int64(limits.InFlight)),
+		line:          semaphore.NewWeighted(1),
+		strangers:     semaphore.NewWeighted(int64(limits.Strangers)),
+		pace:          rate.NewLimiter(limits.Reads, limits.ReadBurst),
+		nodes:         map[string]*node{},
 	}
 }
 
 // Refresh makes the view at least as new as the start of the call, for everything that decides
 // whether the object is related to the node. Call it after the view did not have the relation, and
 // check the view again afterwards. If a read for the same question returned nothing new less than
-// Limits.Hold ago, Refresh does not read again.
+// Limits.NegativeCacheTTL ago, Refresh does not read again.
 //
 // why is empty if the view is current. Otherwise it is the reason, as the end of a sentence: a
 // budget is spent, the API server does not answer, or ctx has ended. Refresh returns within
-// Limits.Patience.
+// Limits.QueueTimeout.
 func (r *Reader) Refresh(ctx context.Context, node string, kind graph.Kind, namespace, name string) (why string) {
 	asked := question{node: node, kind: kind, namespace: namespace, name: name}
 	return r.refresh(ctx, asked, readsFor(kind, namespace, name))
@@ -115,7 +115,7 @@ func (r *Reader) RefreshNode(ctx context.Context, node string) (why string) {
 func (r *Reader) Wait() { r.flights.Wait() }
 
 func (r *Reader) refresh(ctx context.Context, asked question, reads []read) string {
-	if !asked.canExist() || r.held.has(asked) {
+	if !asked.canExist() || r.negativeCache.has(asked) {
 		return ""
 	}
 	began, news, short := r.perform(ctx, asked.node, reads)
@@ -124,7 +124,7 @@ func (r *Reader) refresh(ctx context.Context, asked question, reads []read) stri
 		return short.text()
 	}
 	if news == 0 {
-		r.held.add(asked, began)
+		r.negativeCache.add(asked, began)
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ func asked(client *fake.Clientset) []string {
 	return calls
 }
 
-func TestWhatIsRead(t *testing.T) {
+func TestReadsPerKindOfObject(t *testing.T) {
 	const pods = `list pods  where spec.nodeName=n1 at ""`
 	for kind, want := range map[graph.Kind][]string{
 		graph.Secret:                    {pods},
@@ -84,7 +84,7 @@ func TestWhatIsRead(t *testing.T) {
 }
 
 // A resource that the view does not watch can change no answer.
-func TestWhatIsNotWatchedIsNotRead(t *testing.T) {
+func TestUnwatchedResourcesAreNotRead(t *testing.T) {
 	client := fake.NewClientset()
 	view := &folded{unused: graphsync.PersistentVolumeClaims}
 	r := New(Config{Client: client, View: view, Registry: metrics.NewKubeRegistry()})
@@ -128,7 +128,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 			"not confirmed by a live read: the API server answered with an error", 1},
 		{"cannot be reached", nil, &url.Error{Op: "Get", Err: http.ErrServerClosed}, nil,
 			"not confirmed by a live read: the API server answered with an error", 1},
-		{"view cannot tell", nil, nil, errors.New("versions"),
+		{"cache version cannot be compared", nil, nil, errors.New("versions"),
 			"not confirmed by a live read: its answer could not be compared with the view", 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestAnswersOfTheServer(t *testing.T) {
 }
 
 // A failed read is not held: the next caller reads again.
-func TestFailuresAreNotHeld(t *testing.T) {
+func TestFailedReadsAreNotCached(t *testing.T) {
 	fails := true
 	bubble(t, func(ctx context.Context, c call) (runtime.Object, error) {
 		if fails {

@@ -21,7 +21,7 @@ import (
 
 // No caller gets the result of a read that began before its call. All callers that arrive during a
 // read share the next one.
-func TestReadsAreSharedByThoseWhoAskBeforeTheyBegin(t *testing.T) {
+func TestReadsAreSharedOnlyByEarlierCallers(t *testing.T) {
 	bubble(t, after(200*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		start := time.Now()
 		took := make(chan time.Duration, 100)
@@ -146,7 +146,7 @@ func TestCallersThatGiveUp(t *testing.T) {
 	})
 }
 
-func TestNobodyWaitsSoNothingIsRead(t *testing.T) {
+func TestReadWithoutCallersIsSkipped(t *testing.T) {
 	bubble(t, after(200*time.Millisecond, both), func(t *testing.T, s *server, r *Reader) {
 		go secret(t.Context(), r, "n1", "first")
 		synctest.Wait()

@@ -30,7 +30,7 @@ func boundPod() *corev1.Pod {
 
 // The watch of pods is delayed: it has reached version 10, and the pod was bound at 11. A live read
 // shows the pod immediately. The watch removes it when it reaches the deletion of the pod.
-func TestALiveReadShowsWhatTheWatchHasYetTo(t *testing.T) {
+func TestLiveLookupIsAheadOfTheWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		late := watch.NewRaceFreeFake()

@@ -21,7 +21,7 @@ func (r *Reader) perform(ctx context.Context, node string, reads []read) (began 
 		return time.Time{}, 0, missed
 	}
 	defer r.leave(flights)
-	timer := r.clock.NewTimer(r.limits.Patience)
+	timer := r.clock.NewTimer(r.limits.QueueTimeout)
 	defer timer.Stop()
 	for _, f := range flights {
 		select {
@@ -55,17 +55,17 @@ func (r *Reader) join(ctx context.Context, name string, reads []read) ([]*flight
 	missed := none
 	flights := make([]*flight, 0, len(reads))
 	for _, what := range reads {
-		lane := n.laneOf(what)
-		if lane.waiting >= lane.most {
+		readQueue := n.queueOf(what)
+		if readQueue.waiting >= readQueue.most {
 			missed = getBudget
 			continue
 		}
-		f := lane.next[what]
+		f := readQueue.next[what]
 		if f == nil {
 			f = r.startLocked(ctx, n, what)
 		}
 		f.callers++
-		lane.waiting++
+		readQueue.waiting++
 		flights = append(flights, f)
 	}
 	if len(flights) == 0 {
@@ -84,11 +84,11 @@ func (r *Reader) leave(flights []*flight) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range flights {
-		f.lane.waiting--
+		f.readQueue.waiting--
 		f.callers--
 		if f.callers == 0 && f.began.IsZero() {
 			f.cancel()
-			delete(f.lane.next, f.read)
+			delete(f.readQueue.next, f.read)
 		}
 	}
 	n := flights[0].node

@@ -73,8 +73,8 @@ func TestFollowsTheFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, 2000, 2, 0, 1},
-		{"a field that nobody knows", func(t *testing.T, path string) { write(t, path, second+"\nx: 1") }, 1000, 1, 1, 0},
-		{"nothing is in it", func(t *testing.T, path string) { write(t, path, "") }, 1000, 1, 1, 0},
+		{"unknown field", func(t *testing.T, path string) { write(t, path, second+"\nx: 1") }, 1000, 1, 1, 0},
+		{"empty file", func(t *testing.T, path string) { write(t, path, "") }, 1000, 1, 1, 0},
 		{"half of it is there", func(t *testing.T, path string) { write(t, path, head[:60]) }, 1000, 1, 1, 0},
 		{"it is too long", func(t *testing.T, path string) { write(t, path, second+strings.Repeat("#", 3<<20)) }, 1000, 1, 1,
 			0},
@@ -148,8 +148,8 @@ func TestFollowsALinkThatIsTurned(t *testing.T) {
 	}
 }
 
-// TestHalfAWriteIsNotTaken checks that half of a file is not applied, even if it is a valid policy.
-func TestHalfAWriteIsNotTaken(t *testing.T) {
+// TestPartialWriteIsNotApplied checks that half of a file is not applied, even if it is a valid policy.
+func TestPartialWriteIsNotApplied(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.yaml")
 	write(t, path, head+"maxTokenSeconds: 1000")
 	f, err := New(Config{Path: path})
@@ -201,7 +201,7 @@ func TestNew(t *testing.T) {
 	path := filepath.Join(dir, "policy.yaml")
 	write(t, path, head+"x: 1")
 	for _, row := range []struct{ name, path, says string }{
-		{"a file that is no good", path, "configuration " + path + `: line 3: unknown field "x"`},
+		{"invalid file", path, "configuration " + path + `: line 3: unknown field "x"`},
 		{"a file that is not there", filepath.Join(dir, "none"), "reading the configuration: open "},
 		{"a directory", dir, "reading the configuration: read "},
 	} {

@@ -18,20 +18,20 @@ const mostProblems = 20
 // decoder decodes YAML nodes. It continues after a problem, to report all of them.
 type decoder struct {
 	problems []error
-	untold   int
+	omitted  int
 }
 
 func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
 	if len(d.problems) == mostProblems {
-		d.untold++
+		d.omitted++
 		return
 	}
 	d.problems = append(d.problems, fmt.Errorf("line %d: "+format, append([]any{n.Line}, args...)...))
 }
 
 func (d *decoder) err() error {
-	if d.untold > 0 {
-		return errors.Join(append(d.problems, fmt.Errorf("and %d more", d.untold))...)
+	if d.omitted > 0 {
+		return errors.Join(append(d.problems, fmt.Errorf("and %d more", d.omitted))...)
 	}
 	return errors.Join(d.problems...)
 }

@@ -116,7 +116,7 @@ func equal(a, b *Keys) bool {
 		return a == b
 	}
 	return cmp.Equal(a.exact, b.exact) && cmp.Equal(a.beginnings, b.beginnings) && cmp.Equal(a.naming, b.naming) &&
-		(a.reserved.holds == nil) == (b.reserved.holds == nil)
+		(a.reserved.matches == nil) == (b.reserved.matches == nil)
 }
 
 // TestThePageHasEveryField checks the last example of the page, which must have all fields.

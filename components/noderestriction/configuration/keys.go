@@ -21,8 +21,8 @@ type Keys struct {
 
 // reservation defines keys that a general prefix with "*" does not include.
 type reservation struct {
-	// holds reports whether a key is reserved. If it is nil, no key is reserved.
-	holds func(key string) bool
+	// matches reports whether a key is reserved. If it is nil, no key is reserved.
+	matches func(key string) bool
 	// named reports whether an entry with this prefix names reserved keys explicitly.
 	named func(beginning string) bool
 }
@@ -68,7 +68,7 @@ func (k *Keys) Has(key string) bool {
 	if _, found := k.exact[key]; found {
 		return true
 	}
-	if k.reserved.holds != nil && k.reserved.holds(key) {
+	if k.reserved.matches != nil && k.reserved.matches(key) {
 		return covers(k.naming, key)
 	}
 	return covers(k.beginnings, key)

@@ -25,10 +25,11 @@ func TestKeys(t *testing.T) {
 			"csi.kubernetes.io/x csi.kubernetes.io"},
 		{"a domain", "example.com/*", centrallySet, "example.com/a", "example.com.x/a sub.example.com/a example.co/a"},
 		{"beginnings of beginnings", "ab* a* abc* b/c*", centrallySet, "a ab abc abd azz b/c b/cd", "b b/ b/b c"},
-		{"all but what is central", "*", centrallySet,
+		{"all but reserved keys", "*", centrallySet,
 			"a kubernetes.io/x node-role.kubernetes.io/x x.kubernetes.io/node-restriction.kubernetes.io " +
 				"not-node-restriction.kubernetes.io/x", closed + " sub." + closed},
-		{"what happens to cover it", "n* node* node-restriction*", centrallySet, "n node-x node-restriction.example.com/a",
+		{"pattern that also covers reserved keys",
+			"n* node* node-restriction*", centrallySet, "n node-x node-restriction.example.com/a",
 			closed},
 		{"named by key", closed, centrallySet, closed, closed + "s sub." + closed},
 		{"named by a beginning", "node-restriction.kubernetes.io/*", centrallySet, closed, "sub." + closed + " a"},
@@ -41,7 +42,7 @@ func TestKeys(t *testing.T) {
 		{"sticky by name", "node.kubernetes.io/unschedulable n*", ofTheControlPlane, "node.kubernetes.io/unschedulable nn",
 			"node.kubernetes.io/out-of-service"},
 		{"sticky by beginning", "node.kubernetes.io/*", ofTheControlPlane, "", "node.kubernetes.io/unschedulable"},
-		{"nothing reserved", "*", reservation{}, "a " + closed + " node.kubernetes.io/not-ready", ""},
+		{"no reserved keys", "*", reservation{}, "a " + closed + " node.kubernetes.io/not-ready", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			keys := newKeys(strings.Fields(row.entries), row.reserved)
@@ -76,7 +77,7 @@ func TestKeysDoNotAllocate(t *testing.T) {
 	}
 }
 
-func TestMachines(t *testing.T) {
+func TestMachineTableParsing(t *testing.T) {
 	c, err := Parse([]byte(head + `
 machines:
 - {name: "*", labels: {a: all}}

@@ -13,8 +13,8 @@ import (
 
 const head = "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\n"
 
-// TestRefused checks invalid files. Each has a valid counterpart that differs in one place.
-func TestRefused(t *testing.T) {
+// TestInvalidConfigurationIsRejected checks invalid files. Each has a valid counterpart that differs in one place.
+func TestInvalidConfigurationIsRejected(t *testing.T) {
 	for _, row := range []struct{ name, good, bad, says string }{
 		{"no field like that", "allowedLabels: [a]", "allowedLabel: [a]", `line 3: unknown field "allowedLabel"`},
 		{"no field like that in a part", "mirrorPods: {mode: warn}", "mirrorPods: {mode: warn, modus: x}",
@@ -24,7 +24,7 @@ func TestRefused(t *testing.T) {
 			`line 4: "allowedLabels" is there twice, first in line 3`},
 		{"twice in a part", "caps:\n  mirrorPods: 1\n  resourceSlices: 1", "caps:\n  mirrorPods: 1\n  mirrorPods: 1",
 			`line 5: "caps.mirrorPods" is there twice, first in line 4`},
-		{"every problem is told", "caps: {}", "a: 1\nb: 1", "line 3: unknown field \"a\"\nline 4: unknown field \"b\""},
+		{"every problem is reported", "caps: {}", "a: 1\nb: 1", "line 3: unknown field \"a\"\nline 4: unknown field \"b\""},
 		{"a bare star in a list", "allowedLabels:\n- \"*\"", "allowedLabels:\n- *",
 			`line 4: to YAML a bare * is an alias, of which there can be none here: quote it: "*"`},
 		{"a bare star in brackets", "allowedLabels: [\"*\"]", "allowedLabels: [*]",
@@ -41,17 +41,17 @@ func TestRefused(t *testing.T) {
 			`line 3: allowedTaints[0]: "a/b/c" a valid label key must`},
 		{"an empty key", "allowedTaints: [a]", "allowedTaints: [\"\"]",
 			`line 3: allowedTaints[0]: "" name part must be non-empty`},
-		{"a beginning of nothing", "allowedLabels: [\"a/b*\"]", "allowedLabels: [\"a/b/*\"]",
+		{"pattern with an empty name", "allowedLabels: [\"a/b*\"]", "allowedLabels: [\"a/b/*\"]",
 			`line 3: allowedLabels[0]: "a/b/*" is not the beginning`},
 		{"a number for a string", "allowedLabels: [\"1\"]", "allowedLabels: [1]",
 			"line 3: allowedLabels[0] must be a string; quote what looks like something else"},
-		{"nothing for a string", "allowedLabels: [\"null\"]", "allowedLabels: [null]",
+		{"null for a string", "allowedLabels: [\"null\"]", "allowedLabels: [null]",
 			"line 3: allowedLabels[0] must be a string"},
-		{"nothing for a list", "allowedLabels: []", "allowedLabels:",
+		{"null for a list", "allowedLabels: []", "allowedLabels:",
 			"line 3: allowedLabels must be a list; [] is an empty one"},
 		{"a string for a list", "allowedLabels: [a]", "allowedLabels: a", "line 3: allowedLabels must be a list"},
 		{"a list for an object", "caps: {}", "caps: []", "line 3: caps must be an object"},
-		{"a key that is no string", "machines: [{name: a, labels: {a: b}}]", "machines: [{name: a, labels: {[a]: b}}]",
+		{"key that is not a string", "machines: [{name: a, labels: {a: b}}]", "machines: [{name: a, labels: {[a]: b}}]",
 			"line 3: machines[0].labels has a key that is no string"},
 		{"an anchor", "allowedLabels: [a]", "allowedLabels: &x [a]", "line 3: anchors (&x) are not allowed"},
 		{"an alias", "allowedLabels: [a]\nallowedTaints: [a]", "allowedLabels: &x [a]\nallowedTaints: *x",
@@ -89,12 +89,12 @@ func TestRefused(t *testing.T) {
 			"line 3: mirrorPods needs a mode: off, warn or enforce"},
 		{"no such mode", "mirrorPods: {mode: warn}", "mirrorPods: {mode: audit}",
 			`line 3: mirrorPods.mode is "audit"; it must be off, warn or enforce`},
-		{"neither true nor false", "mirrorPods: {mode: warn, allowUnrestrictedPrefix: true}",
+		{"string for a boolean", "mirrorPods: {mode: warn, allowUnrestrictedPrefix: true}",
 			"mirrorPods: {mode: warn, allowUnrestrictedPrefix: \"true\"}",
 			"line 3: mirrorPods.allowUnrestrictedPrefix must be true or false"},
 		{"a denied key with a star", "mirrorPods: {mode: warn, deniedLabelKeys: [a]}",
 			"mirrorPods: {mode: warn, deniedLabelKeys: [\"a*\"]}", `line 3: mirrorPods.deniedLabelKeys[0]: "a*" name part`},
-		{"less than nothing", "caps: {mirrorPods: 0}", "caps: {mirrorPods: -1}",
+		{"negative number", "caps: {mirrorPods: 0}", "caps: {mirrorPods: -1}",
 			"line 3: caps.mirrorPods must be a number from 0 to 1000000"},
 		{"half", "caps: {mirrorPods: 1}", "caps: {mirrorPods: 1.5}",
 			"line 3: caps.mirrorPods must be a number from 0 to 1000000"},
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 			`line 3: bootstrapNodeNames[0].names[0]: "B" a lowercase RFC 1123 subdomain`},
 		{"bootstrap names as an object", "bootstrapNodeNames: []", "bootstrapNodeNames: {}",
 			"line 3: bootstrapNodeNames must be a list"},
-		{"a machine's address that is none", "machines: [{name: a, addresses: [192.0.2.1, \"2001:db8::/64\"]}]",
+		{"invalid machine address", "machines: [{name: a, addresses: [192.0.2.1, \"2001:db8::/64\"]}]",
 			"machines: [{name: a, addresses: [192.0.2.256]}]", `line 3: machines[0].addresses[0]: "192.0.2.256" must be an IP`},
 		{"a machine's range that begins elsewhere", "machines: [{name: a, addresses: [192.0.2.0/24]}]",
 			"machines: [{name: a, addresses: [192.0.2.1/24]}]",
@@ -152,12 +152,12 @@ func TestRefusedAsAWhole(t *testing.T) {
 		{"nothing", "", "is empty"},
 		{"blanks", " \n\n", "is empty"},
 		{"a comment", "# a\n", "is empty"},
-		{"a document of nothing", "---\n", "is empty"},
+		{"null document", "---\n", "is empty"},
 		{"null", "null", "is empty"},
 		{"a list", "[]", "line 1: the file must be an object of apiVersion noderestriction.admission.k8s.io/v1 and kind " +
 			"Configuration"},
 		{"text", "a", "line 1: the file must be an object of"},
-		{"an object of nothing", "{}",
+		{"null object", "{}",
 			"line 1: apiVersion is missing; it must be noderestriction.admission.k8s.io/v1\nline 1: kind is missing; it must " +
 				"be Configuration"},
 		{"another kind", "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Policy\nx: 1",
@@ -190,7 +190,7 @@ func bomb() string {
 	return b.String()
 }
 
-func TestHostileFiles(t *testing.T) {
+func TestHostileFilesAreRejected(t *testing.T) {
 	for _, row := range []struct{ name, text, says string }{
 		{"a bomb", bomb(), "line 4: anchors (&a0) are not allowed"},
 		{"a file that is too long", head + strings.Repeat("#", MaxBytes),

@@ -12,7 +12,7 @@ import (
 // centrallySet reserves the keys of node-restriction.kubernetes.io. Administrators use them because
 // nodes cannot set them. A general prefix that happens to include them does not allow them.
 var centrallySet = reservation{
-	holds: func(key string) bool { return inDomain(key, corev1.LabelNamespaceNodeRestriction) },
+	matches: func(key string) bool { return inDomain(key, corev1.LabelNamespaceNodeRestriction) },
 	named: func(beginning string) bool {
 		return strings.Contains(beginning, corev1.LabelNamespaceNodeRestriction)
 	},
@@ -21,7 +21,7 @@ var centrallySet = reservation{
 // ofTheControlPlane reserves the keys of taints that the control plane sets and removes when a
 // node's condition changes. A prefix never makes them sticky.
 var ofTheControlPlane = reservation{
-	holds: func(key string) bool {
+	matches: func(key string) bool {
 		return inDomain(key, "node.kubernetes.io") || inDomain(key, "node.cloudprovider.kubernetes.io")
 	},
 }

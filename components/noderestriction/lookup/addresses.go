@@ -44,7 +44,7 @@ var (
 // CertificateSigningRequests. Call it once.
 func (v *Cluster) Run(ctx context.Context) {
 	var running sync.WaitGroup
-	running.Go(func() { v.keepTally(ctx) })
+	running.Go(func() { v.runCounter(ctx) })
 	running.Go(func() { v.keepTrying(ctx) })
 	running.Wait()
 }

@@ -22,15 +22,15 @@ func TestAllowed(t *testing.T) {
 		want         bool
 		err          string
 	}{
-		{"what is allowed is", `{"status":{"allowed":true}}`, true, ""},
-		{"what is not is not", `{"status":{"allowed":false}}`, false, ""},
-		{"what is denied is not", `{"status":{"allowed":false,"denied":true,"reason":"r"}}`, false, ""},
+		{"allowed", `{"status":{"allowed":true}}`, true, ""},
+		{"not allowed", `{"status":{"allowed":false}}`, false, ""},
+		{"denied", `{"status":{"allowed":false,"denied":true,"reason":"r"}}`, false, ""},
 		{"an error beside an allowance does not matter", `{"status":{"allowed":true,"evaluationError":"no role"}}`, true, ""},
-		{"an error beside nothing is one", `{"status":{"evaluationError":"no role"}}`, false,
+		{"not allowed, with an evaluation error: error", `{"status":{"evaluationError":"no role"}}`, false,
 			"cannot look up subjectaccessreviews: no role"},
-		{"no status is no allowance", `{}`, false, ""},
-		{"what cannot be asked is not known", "403", false, "cannot look up subjectaccessreviews: the server says 403"},
-		{"an API that is not there is no missing object", "404", false,
+		{"response without a status: not allowed", `{}`, false, ""},
+		{"forbidden: error", "403", false, "cannot look up subjectaccessreviews: the server says 403"},
+		{"missing API: error, not 404", "404", false,
 			"cannot look up subjectaccessreviews: the server says 404"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestAllOfTheUserIsAskedAbout(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAllowedNothing(t *testing.T) {
+func TestAllowedNeedsAUser(t *testing.T) {
 	w := newWorld(t, answers(`{"status":{"allowed":true}}`))
 	if allowed, err := w.Allowed(t.Context(), nil, noderestriction.Right{}); allowed || err == nil {
 		t.Errorf("%v, %v", allowed, err)

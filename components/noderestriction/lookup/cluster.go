@@ -58,15 +58,15 @@ type Cluster struct {
 	flights  flights
 	bound    *bound
 	drivers  *drivers
-	// patience limits the time of an answer. callTimeout limits the time of an API call.
-	patience, callTimeout time.Duration
+	// lookupTimeout limits the time of an answer. callTimeout limits the time of an API call.
+	lookupTimeout, callTimeout time.Duration
 	// lists limits how many lists run at the same time.
 	lists *semaphore.Weighted
 	// podLists limits how many lists of whole pods run at the same time.
 	podLists *semaphore.Weighted
 	// Run updates signing, if wantsTally is nil or returns true.
 	signing    signingRequests
-	wantsTally func() bool
+	wantsCount func() bool
 	// unreached is the error of the last check, or "" if the API server was reachable.
 	unreached atomic.Pointer[string]
 }
@@ -78,16 +78,16 @@ func New(config Config) *Cluster {
 		timer = clock.RealClock{}
 	}
 	v := &Cluster{
-		NodeHistory: config.NodeHistory,
-		client:      config.Client,
-		metadata:    config.Metadata,
-		metrics:     newRecorder(config.Registry),
-		bound:       newBound(),
-		drivers:     newDrivers(timer),
-		patience:    patience, callTimeout: callTimeout,
+		NodeHistory:   config.NodeHistory,
+		client:        config.Client,
+		metadata:      config.Metadata,
+		metrics:       newRecorder(config.Registry),
+		bound:         newBound(),
+		drivers:       newDrivers(timer),
+		lookupTimeout: lookupTimeout, callTimeout: callTimeout,
 		lists:      semaphore.NewWeighted(maxLists),
 		podLists:   semaphore.NewWeighted(maxPodLists),
-		wantsTally: config.CountsSigningRequests,
+		wantsCount: config.CountsSigningRequests,
 	}
 	v.unreached.Store(&untried)
 	return v

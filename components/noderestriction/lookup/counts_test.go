@@ -73,7 +73,7 @@ func TestCount(t *testing.T) {
 				pods + "?continue=200&fieldSelector=spec.nodeName%3Dme&limit=100"}},
 		{"no more is read than matters", list(pods, many(120, mirror, anyItem)...), noderestriction.MirrorPods, 50, 50,
 			[]string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100"}},
-		{"none is none", list(pods), noderestriction.MirrorPods, 50, 0,
+		{"no objects", list(pods), noderestriction.MirrorPods, 50, 0,
 			[]string{pods + "?fieldSelector=spec.nodeName%3Dme&limit=100"}},
 		{"slices all count", list(slices, many(7, anyItem)...), noderestriction.ResourceSlices, 10, 7,
 			[]string{slices + "?fieldSelector=spec.nodeName%3Dme&limit=10"}},
@@ -107,7 +107,7 @@ func TestCount(t *testing.T) {
 
 // A count that is not known must never be a small number. It must not be a 404 either, because the
 // object is not what is missing.
-func TestWhatCannotBeCounted(t *testing.T) {
+func TestFailedCounts(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		api   *api
@@ -117,12 +117,12 @@ func TestWhatCannotBeCounted(t *testing.T) {
 	}{
 		{"an API that is not served", answers("404"), noderestriction.ResourceSlices, 5,
 			"cannot look up resourceslices: the API server has no resourceslices.resource.k8s.io of version [v1 v1beta2 v1beta1]"},
-		{"what may not be read", answers("403"), noderestriction.MirrorPods, 5,
+		{"forbidden", answers("403"), noderestriction.MirrorPods, 5,
 			"cannot look up mirrorpods: the server says 403"},
 		{"too many pods", list("/api/v1/pods", many(MaxCounted+1, anyItem)...), noderestriction.MirrorPods, 5,
 			"cannot look up mirrorpods: more than 5000 objects to count"},
 		{"another kind", answers(anyItem), noderestriction.Counted(99), 5, "cannot count kind 99 up to 5"},
-		{"up to nothing", answers(anyItem), noderestriction.MirrorPods, 0, "cannot count kind 0 up to 0"},
+		{"limit of 0", answers(anyItem), noderestriction.MirrorPods, 0, "cannot count kind 0 up to 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, tt.api)
@@ -138,7 +138,7 @@ func TestWhatCannotBeCounted(t *testing.T) {
 }
 
 // A node name with the syntax of a field selector is escaped.
-func TestANameIsNoSelector(t *testing.T) {
+func TestNodeNameIsEscapedInSelectors(t *testing.T) {
 	w := newWorld(t, list("/api/v1/pods"))
 	if _, err := w.Count(t.Context(), noderestriction.MirrorPods, "me,metadata.name=x", 5); err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ const (
 	// it, as a fraction, so that several control-plane hosts do not list at the same moment.
 	countInterval = 30 * time.Second
 	countJitter   = 0.3
-	// firstTallyInterval is the time between two counts before the first success.
-	firstTallyInterval = 5 * time.Second
+	// firstCountInterval is the time between two counts before the first success.
+	firstCountInterval = 5 * time.Second
 	// countTimeout limits the time of one count, with all its pages.
 	countTimeout = 20 * time.Second
 	// countRest limits the load: the pause after a count is at least this many times its duration.
@@ -32,7 +32,7 @@ const (
 	signingRequestsKind = "certificatesigningrequests"
 )
 
-var errTallyTimeout = errors.New("the API server has not listed all certificate signing requests within 20s")
+var errCountTimeout = errors.New("the API server has not listed all certificate signing requests within 20s")
 
 // SigningRequests implements [noderestriction.Cluster]. No field selector exists for the user who
 // created a request. So Run lists all requests about every 30 s, and never for a single write.
@@ -46,14 +46,14 @@ func (v *Cluster) SigningRequests(node string, of noderestriction.Signers, limit
 	return v.signing.count(askedFor{node, of}, limit, adds)
 }
 
-// keepTally counts until ctx is done. It skips a count that no rule needs.
-func (v *Cluster) keepTally(ctx context.Context) {
+// runCounter counts until ctx is done. It skips a count that no rule needs.
+func (v *Cluster) runCounter(ctx context.Context) {
 	good, failing := false, false
 	for {
-		rest := firstTallyInterval
-		if v.wantsTally == nil || v.wantsTally() {
+		rest := firstCountInterval
+		if v.wantsCount == nil || v.wantsCount() {
 			began := time.Now()
-			err := v.tally(ctx)
+			err := v.countOnce(ctx)
 			good = good || err == nil
 			if err != nil && !failing && ctx.Err() == nil {
 				klog.FromContext(ctx).Error(err, "Counting certificate signing requests, the last count stays in force", "known",
@@ -75,9 +75,9 @@ func (v *Cluster) keepTally(ctx context.Context) {
 	}
 }
 
-// tally lists all requests once. If it fails, the count does not change.
-func (v *Cluster) tally(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, countTimeout, errTallyTimeout)
+// countOnce lists all requests once. If it fails, the count does not change.
+func (v *Cluster) countOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, countTimeout, errCountTimeout)
 	defer cancel()
 	start := time.Now()
 	v.signing.begin(start)

@@ -53,7 +53,7 @@ func TestSigningRequestsAreCountedBySigner(t *testing.T) {
 		signing("me", "kubernetes.io/kubelet-serving"), signing("system:node:", "kubernetes.io/kubelet-serving")),
 		many(60, signing("admin", "example.com/a"))...)
 	w := newWorld(t, list(signingPath, items...))
-	if err := w.tally(t.Context()); err != nil {
+	if err := w.countOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := counts(w.Cluster), [3]int{7, 7, 14}; got != want {
@@ -75,7 +75,7 @@ func TestSigningRequestsAreCountedBySigner(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenIsCountedAtOnce(t *testing.T) {
+func TestAdmittedRequestIsCountedAtOnce(t *testing.T) {
 	var v Cluster
 	for i, want := range []int{0, 1, 2, 2} {
 		if got := v.SigningRequests("me", client, 2, true); got != want {
@@ -125,7 +125,7 @@ func (s *stored) run(t *testing.T, v *Cluster) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		v.keepTally(ctx)
+		v.runCounter(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -136,7 +136,7 @@ func (s *stored) run(t *testing.T, v *Cluster) {
 
 // A list that fails does not remove a limit. The last count stays in force, and admitted requests
 // still count.
-func TestAFailedTallyLiftsNoBound(t *testing.T) {
+func TestFailedCountKeepsTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
 		s.requests.Store(3)
@@ -164,7 +164,7 @@ func TestAFailedTallyLiftsNoBound(t *testing.T) {
 }
 
 // Before the first good count, only requests that this process has admitted count.
-func TestATallyThatNeverSucceeds(t *testing.T) {
+func TestCountThatNeverSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
 		s.failing.Store(true)
@@ -182,14 +182,14 @@ func TestATallyThatNeverSucceeds(t *testing.T) {
 
 // A list may or may not include what is admitted while it runs. Such a request counts until the
 // next list.
-func TestWhatIsAdmittedDuringATally(t *testing.T) {
+func TestRequestsAdmittedDuringACount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stored{}
 		v := s.view(t)
 		v.SigningRequests("me", client, 100, true)
 		s.requests.Store(1)
 		s.during = func() { v.SigningRequests("me", client, 100, true) }
-		if err := v.tally(t.Context()); err != nil {
+		if err := v.countOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := counts(v)[0]; got != 2 {
@@ -197,7 +197,7 @@ func TestWhatIsAdmittedDuringATally(t *testing.T) {
 		}
 		s.during = nil
 		s.requests.Store(2)
-		if err := v.tally(t.Context()); err != nil {
+		if err := v.countOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := counts(v)[0]; got != 2 {
@@ -206,7 +206,7 @@ func TestWhatIsAdmittedDuringATally(t *testing.T) {
 	})
 }
 
-func TestATallyComesEveryHalfMinuteOrSo(t *testing.T) {
+func TestCountInterval(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		wants       func() bool
@@ -214,15 +214,15 @@ func TestATallyComesEveryHalfMinuteOrSo(t *testing.T) {
 		least, most int64
 	}{
 		{"as it is", nil, 0, 15, 21},
-		{"as long as somebody wants to know", func() bool { return true }, 0, 15, 21},
-		{"nobody wants to know", func() bool { return false }, 0, 0, 0},
+		{"counting while requests need it", func() bool { return true }, 0, 15, 21},
+		{"no request needs the count", func() bool { return false }, 0, 0, 0},
 		{"slow lists are fewer", nil, 15 * time.Second, 3, 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &stored{during: func() { time.Sleep(tt.took) }}
 				v := s.view(t)
-				v.wantsTally = tt.wants
+				v.wantsCount = tt.wants
 				s.run(t, v)
 				time.Sleep(10 * time.Minute)
 				if n := s.calls.Load(); n < tt.least || n > tt.most {
@@ -235,7 +235,7 @@ func TestATallyComesEveryHalfMinuteOrSo(t *testing.T) {
 
 // If there are more requests than can be read, those that were read count. Admitted requests that
 // are not among them count too.
-func TestMoreRequestsThanCanBeTallied(t *testing.T) {
+func TestMoreRequestsThanTheCounterLists(t *testing.T) {
 	mine := signing("system:node:me", "kubernetes.io/kubelet-serving")
 	rest := many(maxTallied, signing("admin", "example.com/a"))
 	three, two := list(signingPath, append(many(3, mine), rest...)...),
@@ -249,17 +249,17 @@ func TestMoreRequestsThanCanBeTallied(t *testing.T) {
 		admit bool
 		want  int
 	}{
-		{"what was admitted is among them", three, true, 3},
-		{"nothing is new", three, false, 3},
-		{"what was admitted is not among them", three, true, 4},
-		{"nor are others that were", two, false, 4},
-		{"and now they are again", three, false, 4},
+		{"list includes the admitted request", three, true, 3},
+		{"same list again", three, false, 3},
+		{"list without the admitted request", three, true, 4},
+		{"list without other requests", two, false, 4},
+		{"list with all requests again", three, false, 4},
 	} {
 		w.api.answer = tt.list.answer
 		if tt.admit {
 			w.SigningRequests("me", serving, 10, true)
 		}
-		if err := w.tally(ctx); err != nil {
+		if err := w.countOnce(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := counts(w.Cluster), [3]int{0, tt.want, 0}; got != want {
@@ -274,12 +274,12 @@ func TestMoreRequestsThanCanBeTallied(t *testing.T) {
 	}
 }
 
-// TestWhatNoTallyHasSeenIsLetGo checks that an admitted request expires, but not within a day.
-func TestWhatNoTallyHasSeenIsLetGo(t *testing.T) {
+// TestUnlistedAdmittedRequestsExpire checks that an admitted request expires, but not within a day.
+func TestUnlistedAdmittedRequestsExpire(t *testing.T) {
 	me := askedFor{"me", client}
 	for _, tt := range []struct {
-		name  string
-		tally func(*signingRequests)
+		name      string
+		countOnce func(*signingRequests)
 	}{
 		{"all tallies fail", func(*signingRequests) {}},
 		{"no tally sees all", func(s *signingRequests) { s.end(nil, false) }},
@@ -290,7 +290,7 @@ func TestWhatNoTallyHasSeenIsLetGo(t *testing.T) {
 				pass := func(hours int) {
 					for range 2 * hours {
 						s.begin(time.Now())
-						tt.tally(&s)
+						tt.countOnce(&s)
 						time.Sleep(30 * time.Minute)
 					}
 				}
@@ -314,9 +314,9 @@ func TestWhatNoTallyHasSeenIsLetGo(t *testing.T) {
 	}
 }
 
-// TestWhatWasListedIsLetGo checks that deleted requests expire even if there are too many requests
+// TestDeletedRequestsExpire checks that deleted requests expire even if there are too many requests
 // of other nodes.
-func TestWhatWasListedIsLetGo(t *testing.T) {
+func TestDeletedRequestsExpire(t *testing.T) {
 	me := askedFor{"me", client}
 	synctest.Test(t, func(t *testing.T) {
 		var s signingRequests
@@ -336,7 +336,7 @@ func TestWhatWasListedIsLetGo(t *testing.T) {
 	})
 }
 
-func TestTheTallyHoldsBoundedMemory(t *testing.T) {
+func TestCounterMemoryIsBounded(t *testing.T) {
 	var v Cluster
 	for i := range maxTallied + 10 {
 		v.SigningRequests(fmt.Sprint(i), client, 2, true)
@@ -359,9 +359,9 @@ func TestTheTallyHoldsBoundedMemory(t *testing.T) {
 	}
 }
 
-func TestATallyIsMeasured(t *testing.T) {
+func TestCountMetrics(t *testing.T) {
 	w := newWorld(t, answers("403"))
-	if err := w.tally(t.Context()); err == nil || !strings.Contains(err.Error(), "the server says 403") {
+	if err := w.countOnce(t.Context()); err == nil || !strings.Contains(err.Error(), "the server says 403") {
 		t.Errorf("error %v", err)
 	}
 	w.wantLookups(t, "bulkhead_lookups_total{kind=\"certificatesigningrequests\",outcome=\"failed\"} 1\n")
@@ -369,7 +369,7 @@ func TestATallyIsMeasured(t *testing.T) {
 		t.Errorf("tallied at %v, %v", at, err)
 	}
 	w.api.answer = list(signingPath).answer
-	if err := w.tally(t.Context()); err != nil {
+	if err := w.countOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if at, err := testutil.GetGaugeMetricValue(w.metrics.tallied); at < 1e9 || err != nil {

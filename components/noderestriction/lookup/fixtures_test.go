@@ -113,7 +113,7 @@ func newWorld(t *testing.T, a *api) *world {
 		Clock:                 w.clock,
 		CountsSigningRequests: func() bool { return false }})
 	// Long timeouts: on a busy machine the answers may be slow.
-	w.patience, w.callTimeout = time.Minute, time.Minute
+	w.lookupTimeout, w.callTimeout = time.Minute, time.Minute
 	return w
 }
 

@@ -13,11 +13,11 @@ import (
 // call began. The zero value is ready to use.
 type flights struct {
 	mu    sync.Mutex
-	lanes map[question]*lane
+	calls map[question]*questionCalls
 }
 
-// lane has the calls for one question: whether one is running, and the next one.
-type lane struct {
+// questionCalls has the calls for one question: whether one is running, and the next one.
+type questionCalls struct {
 	inAir bool
 	next  *flight
 }
@@ -55,13 +55,13 @@ func (f *flights) do(ctx context.Context, asked question, c call) (any, error) {
 func (f *flights) join(ctx context.Context, asked question, c call) *flight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.lanes == nil {
-		f.lanes = map[question]*lane{}
+	if f.calls == nil {
+		f.calls = map[question]*questionCalls{}
 	}
-	l := f.lanes[asked]
+	l := f.calls[asked]
 	if l == nil {
-		l = &lane{}
-		f.lanes[asked] = l
+		l = &questionCalls{}
+		f.calls[asked] = l
 	}
 	if l.next == nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -85,12 +85,12 @@ func (f *flights) leave(asked question, left *flight) {
 		return
 	}
 	left.cancel()
-	if l := f.lanes[asked]; l != nil && l.next == left {
+	if l := f.calls[asked]; l != nil && l.next == left {
 		l.next = nil
 	}
 }
 
-func (f *flights) departLocked(asked question, l *lane) {
+func (f *flights) departLocked(asked question, l *questionCalls) {
 	departing := l.next
 	l.inAir, l.next = true, nil
 	go func() {
@@ -99,14 +99,14 @@ func (f *flights) departLocked(asked question, l *lane) {
 	}()
 }
 
-func (f *flights) land(asked question, l *lane, landed *flight) {
+func (f *flights) land(asked question, l *questionCalls, landed *flight) {
 	close(landed.done)
 	landed.cancel()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l.inAir = false
 	if l.next == nil {
-		delete(f.lanes, asked)
+		delete(f.calls, asked)
 		return
 	}
 	f.departLocked(asked, l)

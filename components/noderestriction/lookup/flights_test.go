@@ -47,13 +47,13 @@ func ask(t *testing.T, f *flights, askers []*asker) (began []time.Duration) {
 	}
 	group.Wait()
 	synctest.Wait()
-	if len(f.lanes) > 0 {
-		t.Errorf("%d lanes are left", len(f.lanes))
+	if len(f.calls) > 0 {
+		t.Errorf("%d lanes are left", len(f.calls))
 	}
 	return began
 }
 
-func TestCallsAreSharedByThoseWhoAskedBefore(t *testing.T) {
+func TestCallsAreSharedOnlyByEarlierCallers(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	for _, tt := range []struct {
 		name  string
@@ -63,12 +63,13 @@ func TestCallsAreSharedByThoseWhoAskedBefore(t *testing.T) {
 		calls   []time.Duration
 		answers []int
 	}{
-		{"one who asks alone waits for nobody", []time.Duration{0}, []time.Duration{0}, []int{1}},
-		{"who asks while a call is in the air waits for the next", []time.Duration{0, 500 * ms}, []time.Duration{0, s},
+		{"single caller", []time.Duration{0}, []time.Duration{0}, []int{1}},
+		{"caller during a call gets the next one", []time.Duration{0, 500 * ms}, []time.Duration{0, s},
 			[]int{1, 2}},
-		{"all who wait share it", []time.Duration{0, 1 * ms, 500 * ms, 999 * ms}, []time.Duration{0, s}, []int{1, 2, 2, 2}},
+		{"waiting callers share one call",
+			[]time.Duration{0, 1 * ms, 500 * ms, 999 * ms}, []time.Duration{0, s}, []int{1, 2, 2, 2}},
 		{"after it the third is made", []time.Duration{0, 500 * ms, 1500 * ms}, []time.Duration{0, s, 2 * s}, []int{1, 2, 3}},
-		{"what is over answers nobody", []time.Duration{0, 1001 * ms}, []time.Duration{0, 1001 * ms}, []int{1, 2}},
+		{"caller after a call starts a new one", []time.Duration{0, 1001 * ms}, []time.Duration{0, 1001 * ms}, []int{1, 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -111,7 +112,7 @@ func TestNoAnswerIsOlderThanItsQuestion(t *testing.T) {
 	group.Wait()
 }
 
-func TestWhoLeavesDoesNotBreakOffForOthers(t *testing.T) {
+func TestCanceledCallerDoesNotCancelTheSharedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flights
 		left := errors.New("left")
@@ -142,7 +143,7 @@ func TestWhoLeavesDoesNotBreakOffForOthers(t *testing.T) {
 	})
 }
 
-func TestACallForNobodyIsBrokenOff(t *testing.T) {
+func TestCallWithoutCallersIsCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flights
 		var calls, broken int
@@ -161,8 +162,8 @@ func TestACallForNobodyIsBrokenOff(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if calls != 1 || broken != 1 || len(f.lanes) != 0 {
-			t.Errorf("%d calls, %d broken off, %d lanes left", calls, broken, len(f.lanes))
+		if calls != 1 || broken != 1 || len(f.calls) != 0 {
+			t.Errorf("%d calls, %d broken off, %d lanes left", calls, broken, len(f.calls))
 		}
 	})
 }

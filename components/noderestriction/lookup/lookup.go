@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// patience is how long a lookup waits for its answer. It is half of the webhook's timeout in
+	// lookupTimeout is how long a lookup waits for its answer. It is half of the webhook's timeout in
 	// kube-apiserver, so that node-restriction answers before that timeout.
-	patience = time.Second
+	lookupTimeout = time.Second
 	// callTimeout is less than patience, so that the waiting callers get the error of the call.
 	callTimeout = 900 * time.Millisecond
 )
 
-var errNoAnswer = fmt.Errorf("the API server has not answered within %v", patience)
+var errNoAnswer = fmt.Errorf("the API server has not answered within %v", lookupTimeout)
 
 // question identifies a lookup: an object, or the subject of a count. kind is the resource, as
 // named in metrics.
@@ -67,7 +67,7 @@ func get[T any](ctx context.Context, v *Cluster, group string, asked question,
 
 // look calls the API server. Callers with the same question at the same time share the call.
 func look[T any](ctx context.Context, v *Cluster, asked question, c func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, v.patience, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, v.lookupTimeout, errNoAnswer)
 	defer cancel()
 	answer, err := v.flights.do(ctx, asked, func(ctx context.Context) (any, error) {
 		return measured(ctx, v, asked.kind, c)

@@ -62,7 +62,7 @@ func TestObjectsAreReadByName(t *testing.T) {
 
 // Only a 404 keeps its code. Every other error is about node-restriction's own call, and the caller
 // can only retry.
-func TestWhatCannotBeRead(t *testing.T) {
+func TestLookupErrors(t *testing.T) {
 	for path, read := range readers() {
 		for answer, want := range map[string]string{
 			"404":        "the server says 404",
@@ -119,9 +119,9 @@ func silent(t *testing.T) *api {
 	}}
 }
 
-func TestNobodyWaitsLongerThanASecond(t *testing.T) {
+func TestLookupTimesOutAfterASecond(t *testing.T) {
 	w := newWorld(t, silent(t))
-	w.patience, w.callTimeout = patience, callTimeout
+	w.lookupTimeout, w.callTimeout = lookupTimeout, callTimeout
 	begun := time.Now()
 	_, err := w.Node(t.Context(), "x")
 	if want := "cannot look up nodes: the API server has not answered within 1s"; err == nil || err.Error() != want {
@@ -134,9 +134,9 @@ func TestNobodyWaitsLongerThanASecond(t *testing.T) {
 }
 
 // If the ctx of the caller ends during a lookup, the error is the cause of that ctx.
-func TestWhoseTimeEndedIsSaid(t *testing.T) {
+func TestTimeoutNamesItsSource(t *testing.T) {
 	w := newWorld(t, silent(t))
-	w.patience, w.callTimeout = patience, callTimeout
+	w.lookupTimeout, w.callTimeout = lookupTimeout, callTimeout
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, errors.New("the review is over"))
 	defer cancel()
 	_, err := w.Node(ctx, "x")
@@ -204,7 +204,7 @@ func TestAFloodAboutOneNameIsFewReads(t *testing.T) {
 	}
 }
 
-func TestMemoryAnswersItsPart(t *testing.T) {
+func TestCacheAnswersItsPart(t *testing.T) {
 	w := newWorld(t, answers("500"))
 	if owner, err := w.AddressOwner(t.Context(), "192.0.2.1", "me"); owner != "192.0.2.1 but me" || err != nil {
 		t.Errorf("%q, %v", owner, err)
@@ -219,10 +219,10 @@ func TestMemoryAnswersItsPart(t *testing.T) {
 
 func TestReached(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
-		{"what answers is reached", `{"metadata":{"name":"kube-system"}}`, ""},
-		{"what knows no such namespace is reached", "404", ""},
-		{"what refuses is not", "403", "cannot look up namespaces: the server says 403"},
-		{"what breaks is not", "500", "cannot look up namespaces: the server says 500"},
+		{"answer: reachable", `{"metadata":{"name":"kube-system"}}`, ""},
+		{"404: reachable", "404", ""},
+		{"403: not reachable", "403", "cannot look up namespaces: the server says 403"},
+		{"500: not reachable", "500", "cannot look up namespaces: the server says 500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, answers(tt.answer))

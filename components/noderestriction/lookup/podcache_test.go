@@ -36,7 +36,7 @@ func TestBoundTo(t *testing.T) {
 		{"a pod that is not bound may yet be", podNamed("p", "1", ""), "1", "", true, true},
 		{"another pod of that name is another pod", podNamed("p", "2", "a"), "1", "", false, true},
 		{"without a UID no pod is meant", podNamed("p", "", "a"), "", "", false, true},
-		{"no pod is no pod", nil, "1", "", false, true},
+		{"no pod", nil, "1", "", false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer := "404"
@@ -94,7 +94,7 @@ func TestABrokenAPIServerBindsNothing(t *testing.T) {
 
 // The package documentation says how much memory 50,000 pods take. The names have the length of the
 // names of a Deployment's pods.
-func TestWhatIsRememberedIsBounded(t *testing.T) {
+func TestPodCacheMemoryIsBounded(t *testing.T) {
 	b := newBound()
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -143,7 +143,7 @@ func TestACSIDriverMayBeAFewSecondsOld(t *testing.T) {
 	}
 }
 
-func TestThatThereIsNoCSIDriverIsNotRemembered(t *testing.T) {
+func TestMissingCSIDriverIsNotCached(t *testing.T) {
 	w := newWorld(t, answers("404"))
 	for range 2 {
 		if _, err := w.CSIDriver(t.Context(), "d"); !apierrors.IsNotFound(err) {

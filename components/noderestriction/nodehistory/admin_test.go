@@ -51,8 +51,8 @@ func TestClear(t *testing.T) {
 		{"a key with several effects", "a", "compromised", "compromised:NoExecute " + bad, "", ""},
 		{"a key that is not there", "b", "other", "", bad + " " + pii, ""},
 		{"a node that is not there", "c", "", "", "", ""},
-		{"what nobody can read", "spoilt", "", "", "", ""},
-		{"a part of what nobody can read", "spoilt", "x", "", "?", "it can only be cleared as a whole"},
+		{"unreadable record", "spoilt", "", "", "", ""},
+		{"one key of an unreadable record", "spoilt", "x", "", "?", "it can only be cleared as a whole"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			client := aStored()

@@ -105,7 +105,7 @@ func TestManyTaintsHideNothing(t *testing.T) {
 	}
 }
 
-func TestBoundsOfWhatIsSeen(t *testing.T) {
+func TestRecordedValuesAreBounded(t *testing.T) {
 	all := newNodes()
 	n := newNode("hostile", "1", "")
 	for i := range 5000 {

@@ -17,10 +17,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
-// TestWhatFoundNoPlaceStaysItsOwn: a node was registered with more taints than are recorded, before
+// TestUnrecordedTaintsStayTheNodesOwn: a node was registered with more taints than are recorded, before
 // they were sticky. A later instance that reads the record must not treat the rest as taints of
 // other clients. Otherwise no place would be left for those.
-func TestWhatFoundNoPlaceStaysItsOwn(t *testing.T) {
+func TestUnrecordedTaintsStayTheNodesOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
 		m, stop := w.start()
@@ -42,9 +42,9 @@ func TestWhatFoundNoPlaceStaysItsOwn(t *testing.T) {
 	})
 }
 
-// TestWhatWasNotStickyIsNobodysYet: a record of a Node says nothing about taints that were not
+// TestLaterStickyTaintsAreUnknownInOldRecords: a record of a Node says nothing about taints that were not
 // sticky when the record was made.
-func TestWhatWasNotStickyIsNobodysYet(t *testing.T) {
+func TestLaterStickyTaintsAreUnknownInOldRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised", "dedicated")
 		_, stop := w.start()
@@ -60,7 +60,7 @@ func TestWhatWasNotStickyIsNobodysYet(t *testing.T) {
 	})
 }
 
-func TestWhatHasNoPlaceIsCounted(t *testing.T) {
+func TestUnrecordedTaintsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := metrics.NewKubeRegistry()
 		w := newWorld(t, "pool/*")
@@ -80,9 +80,9 @@ func TestWhatHasNoPlaceIsCounted(t *testing.T) {
 	})
 }
 
-// TestWhatHasNoPlaceIsLoggedOnce checks that the log has one line per node, however often the node
+// TestUnrecordedTaintsAreLoggedOnce checks that the log has one line per node, however often the node
 // registers.
-func TestWhatHasNoPlaceIsLoggedOnce(t *testing.T) {
+func TestUnrecordedTaintsAreLoggedOnce(t *testing.T) {
 	var log strings.Builder
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&log)))
 	m := New(Config{Client: fake.NewClientset(), Configuration: func() *configuration.Configuration { return nil }})
@@ -136,9 +136,9 @@ func TestANodeCannotUseUpItsMemory(t *testing.T) {
 	})
 }
 
-// TestWhatIsRememberedIsNotDisplaced checks that a recorded taint is not replaced by one with
+// TestRecordedTaintsAreNotReplaced checks that a recorded taint is not replaced by one with
 // another value.
-func TestWhatIsRememberedIsNotDisplaced(t *testing.T) {
+func TestRecordedTaintsAreNotReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
 		m, stop := w.start()
@@ -154,8 +154,8 @@ func TestWhatIsRememberedIsNotDisplaced(t *testing.T) {
 	})
 }
 
-// TestWhatANodeHasComeWithIsTold checks InitialTaints, which rules need to limit a registration.
-func TestWhatANodeHasComeWithIsTold(t *testing.T) {
+// TestInitialTaints checks InitialTaints, which rules need to limit a registration.
+func TestInitialTaints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised", "dedicated", "pool/*")
 		m, stop := w.start()

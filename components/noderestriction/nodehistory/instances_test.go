@@ -20,8 +20,8 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 )
 
-// TestInstancesShareWhatTheySaw lets each instance write only some of the records.
-func TestInstancesShareWhatTheySaw(t *testing.T) {
+// TestInstancesShareRecords lets each instance write only some of the records.
+func TestInstancesShareRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
 		a, _ := w.start()
@@ -104,9 +104,9 @@ func TestWritesThatFail(t *testing.T) {
 	})
 }
 
-// TestADeletedConfigMapTakesNothingAway: an instance still returns the known records and reports
+// TestDeletedConfigMapKeepsKnownRecords: an instance still returns the known records and reports
 // the error. It stores the records again when the ConfigMap exists.
-func TestADeletedConfigMapTakesNothingAway(t *testing.T) {
+func TestDeletedConfigMapKeepsKnownRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
 		w.register("n1", "1", bad)
@@ -134,9 +134,9 @@ func TestADeletedConfigMapTakesNothingAway(t *testing.T) {
 	})
 }
 
-// TestAConfigMapThatIsMadeAnewTakesNothingAway: between two lists, an instance does not see the
+// TestRecreatedConfigMapKeepsKnownRecords: between two lists, an instance does not see the
 // deletion.
-func TestAConfigMapThatIsMadeAnewTakesNothingAway(t *testing.T) {
+func TestRecreatedConfigMapKeepsKnownRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
 		w.register("n", "1", bad)

@@ -13,7 +13,7 @@ type writing struct {
 	data    map[string]string
 	changed bool
 	// stored has the records that this attempt stores. noRoom has those that did not fit.
-	stored, noRoom map[string]waiting
+	stored, noSpace map[string]waiting
 }
 
 // change is a change of one key of the ConfigMap. An empty text removes the key.
@@ -28,14 +28,14 @@ type change struct {
 func (m *Store) merge(data map[string]string) writing {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	w := writing{data: maps.Clone(data), stored: map[string]waiting{}, noRoom: map[string]waiting{}}
+	w := writing{data: maps.Clone(data), stored: map[string]waiting{}, noSpace: map[string]waiting{}}
 	if w.data == nil {
 		w.data = map[string]string{}
 	}
 	total := size(w.data)
 	for _, c := range m.changes(w) {
 		if c.more > 0 && total+c.more > mostBytes {
-			w.noRoom[c.name] = m.waiting[c.name]
+			w.noSpace[c.name] = m.waiting[c.name]
 			continue
 		}
 		w.stored[c.name] = m.waiting[c.name]

@@ -8,8 +8,8 @@ import "k8s.io/component-base/metrics"
 // collector reports the size of the history when metrics are read.
 type collector struct {
 	metrics.BaseStableCollector
-	memory                                         *Store
-	records, bytes, waiting, full, absent, crowded *metrics.Desc
+	memory                                             *Store
+	records, bytes, waiting, full, absent, overflowing *metrics.Desc
 }
 
 func (m *Store) register(registry metrics.KubeRegistry) {
@@ -28,14 +28,14 @@ func (m *Store) register(registry metrics.KubeRegistry) {
 		waiting: gauge("unwritten", "Nodes of which something new is not stored yet."),
 		full:    gauge("no_room", "Nodes of which something new cannot be stored for lack of room."),
 		absent:  gauge("absent", "Nodes that were registered again without a sticky taint that they had."),
-		crowded: gauge("crowded",
+		overflowing: gauge("crowded",
 			"Nodes with a sticky taint that is not remembered, because their 64 places, or the 16 for what they came with, "+
 				"are taken."),
 	})
 }
 
 func (c *collector) DescribeWithStability(out chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{c.records, c.bytes, c.waiting, c.full, c.absent, c.crowded} {
+	for _, desc := range []*metrics.Desc{c.records, c.bytes, c.waiting, c.full, c.absent, c.overflowing} {
 		out <- desc
 	}
 }
@@ -44,10 +44,10 @@ func (c *collector) CollectWithStability(out chan<- metrics.Metric) {
 	m := c.memory
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	noRoom, absent, crowded := 0, 0, 0
+	noSpace, absent, overflowing := 0, 0, 0
 	for _, w := range m.waiting {
-		if w.noRoom {
-			noRoom++
+		if w.noSpace {
+			noSpace++
 		}
 	}
 	for _, r := range m.records {
@@ -57,12 +57,12 @@ func (c *collector) CollectWithStability(out chan<- metrics.Metric) {
 	}
 	for _, n := range m.nodes.byName {
 		if n.dropped > 0 && !n.gone {
-			crowded++
+			overflowing++
 		}
 	}
 	for desc, value := range map[*metrics.Desc]int{
-		c.records: len(m.records), c.bytes: m.bytes, c.waiting: len(m.waiting), c.full: noRoom, c.absent: absent,
-		c.crowded: crowded,
+		c.records: len(m.records), c.bytes: m.bytes, c.waiting: len(m.waiting), c.full: noSpace, c.absent: absent,
+		c.overflowing: overflowing,
 	} {
 		out <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(value))
 	}

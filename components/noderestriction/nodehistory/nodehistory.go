@@ -73,8 +73,8 @@ type Store struct {
 type waiting struct {
 	// version is the resource version of the Node that the record was made from.
 	version string
-	// noRoom is true if the record did not fit in the last write.
-	noRoom bool
+	// noSpace is true if the record did not fit in the last write.
+	noSpace bool
 }
 
 // New returns an empty Store and registers its metrics. It makes no API call.
@@ -99,7 +99,7 @@ func New(config Config) *Store {
 // Run watches the cluster and stores the records until ctx is done. It returns after all its
 // goroutines have ended. Call it once.
 func (m *Store) Run(ctx context.Context) {
-	m.marks(klog.FromContext(ctx))
+	m.recheckStickyTaints(klog.FromContext(ctx))
 	var running sync.WaitGroup
 	for _, w := range m.watched {
 		running.Go(func() { w.run(ctx, m.client) })
@@ -117,7 +117,7 @@ func (m *Store) observe(logger klog.Logger, name string) {
 	before := m.records[name]
 	n.judge(before, m.sticky)
 	after := before.observed(n, m.sticky)
-	n.crowd(logger, name, after, m.sticky)
+	n.recordOverflow(logger, name, after, m.sticky)
 	if same(before, after) {
 		return
 	}
@@ -147,8 +147,8 @@ func (m *Store) wakeUp() {
 // same compares the stored fields of two records.
 func same(a, b record) bool { return a.version == b.version && a.tells(b) }
 
-// marks checks all Nodes again if the set of sticky taints has changed.
-func (m *Store) marks(logger klog.Logger) {
+// recheckStickyTaints checks all Nodes again if the set of sticky taints has changed.
+func (m *Store) recheckStickyTaints(logger klog.Logger) {
 	var sticky *configuration.Keys
 	if c := m.configuration(); c != nil {
 		sticky = c.StickyTaints

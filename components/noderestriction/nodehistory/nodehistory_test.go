@@ -48,7 +48,7 @@ func TestATaintOutlivesItsNode(t *testing.T) {
 	})
 }
 
-func TestANodeThatCameBackWithoutItsTaint(t *testing.T) {
+func TestRecreatedNodeWithoutItsStickyTaint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := metrics.NewKubeRegistry()
 		w := newWorld(t, "compromised", "dedicated")
@@ -152,7 +152,7 @@ func TestOfTwoRecordsTheNewerWins(t *testing.T) {
 	})
 }
 
-func TestAnUnreadableRecordIsNoRecordOfNothing(t *testing.T) {
+func TestUnreadableRecordIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "compromised")
 		w.install("spoilt", map[string]string{

@@ -139,9 +139,9 @@ func (n *node) judge(r record, sticky *configuration.Keys) {
 	n.judged = true
 }
 
-// crowd counts the sticky taints of the Node that have no place in its record. It logs only once
+// recordOverflow counts the sticky taints of the Node that have no place in its record. It logs only once
 // per name, because a node can register again and again.
-func (n *node) crowd(logger klog.Logger, name string, r record, sticky *configuration.Keys) {
+func (n *node) recordOverflow(logger klog.Logger, name string, r record, sticky *configuration.Keys) {
 	dropped := r.lacks(n, sticky)
 	n.dropped = len(dropped)
 	if n.dropped == 0 || n.told {

@@ -40,7 +40,7 @@ func (m *Store) keepStored(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			m.marks(logger)
+			m.recheckStickyTaints(logger)
 		case <-m.wake:
 		}
 		if time.Now().Before(next) || !m.hasToWrite(time.Since(last) >= retryFull) {
@@ -66,7 +66,7 @@ func (m *Store) hasToWrite(again bool) bool {
 		return false
 	}
 	for _, w := range m.waiting {
-		if again || !w.noRoom {
+		if again || !w.noSpace {
 			return true
 		}
 	}
@@ -117,16 +117,16 @@ func (m *Store) written(logger klog.Logger, w writing, now *corev1.ConfigMap) {
 		}
 	}
 	news := 0
-	for name, ours := range w.noRoom {
-		if m.waiting[name] != ours || ours.noRoom {
+	for name, ours := range w.noSpace {
+		if m.waiting[name] != ours || ours.noSpace {
 			continue
 		}
-		m.waiting[name] = waiting{version: ours.version, noRoom: true}
+		m.waiting[name] = waiting{version: ours.version, noSpace: true}
 		news++
 	}
 	if news > 0 {
 		logger.Error(nil, "There is no room to store the taints of more nodes; they are forgotten when this process ends",
-			"configMap", klog.KRef(Namespace, Name), "limit", mostBytes, "new", news, "nodes", len(w.noRoom))
+			"configMap", klog.KRef(Namespace, Name), "limit", mostBytes, "new", news, "nodes", len(w.noSpace))
 	}
 	m.take(now)
 }

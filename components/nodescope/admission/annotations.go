@@ -15,15 +15,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// marks are the annotations that define a scope.
-var marks = []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation}
+// scopeAnnotations are the annotations that define a scope.
+var scopeAnnotations = []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation}
 
-// carrier is the kind of object on which a write sets annotations.
-type carrier uint8
+// annotationTarget is the kind of object on which a write sets annotations.
+type annotationTarget uint8
 
 const (
 	// nothing means that the write cannot change an annotation of node scope.
-	nothing carrier = iota
+	nothing annotationTarget = iota
 	onAccount
 	onPod
 	// byBinding is a Binding. The API server copies its annotations to the pod that it binds.
@@ -32,9 +32,9 @@ const (
 	byBinding
 )
 
-// carrierOf returns the kind of object. It lists the subresources of pods that cannot change
+// annotationTargetOf returns the kind of object. It lists the subresources of pods that cannot change
 // annotations, and treats a write to any other subresource as a write to the pod.
-func carrierOf(r nodescope.Resource) carrier {
+func annotationTargetOf(r nodescope.Resource) annotationTarget {
 	switch {
 	case r.Group != "":
 		return nothing
@@ -55,7 +55,7 @@ func carrierOf(r nodescope.Resource) carrier {
 // changesMark returns, as the end of a sentence, which change of node-scope annotations a write
 // would make. It is empty for a write without such a change.
 func changesMark(a admission.Attributes) string {
-	on := carrierOf(resourceOf(a))
+	on := annotationTargetOf(resourceOf(a))
 	if on == nothing {
 		return ""
 	}
@@ -82,7 +82,7 @@ func setsMark(before map[string]string, object runtime.Object) string {
 		return fmt.Sprintf("sends an unexpected type %T", object)
 	}
 	var changed []string
-	for _, key := range marks {
+	for _, key := range scopeAnnotations {
 		was, had := before[key]
 		if is, has := after[key]; had != has || was != is {
 			changed = append(changed, key)
@@ -99,7 +99,7 @@ func deletesMark(account runtime.Object) string {
 	if !ok {
 		return fmt.Sprintf("deletes an unexpected type %T", account)
 	}
-	for _, key := range marks {
+	for _, key := range scopeAnnotations {
 		if _, marked := has[key]; marked {
 			return "must not delete a ServiceAccount that has an annotation of node scope: " + key
 		}
@@ -130,14 +130,14 @@ func annotationsOf(o runtime.Object) (annotations map[string]string, ok bool) {
 // byScoped returns the rule that denies a user with a scope. byNode returns the one that denies
 // a node.
 func byScoped(a admission.Attributes) rules.Rule {
-	if carrierOf(resourceOf(a)) == onAccount {
+	if annotationTargetOf(resourceOf(a)) == onAccount {
 		return markedAccount
 	}
 	return markedPod
 }
 
 func byNode(a admission.Attributes) rules.Rule {
-	if carrierOf(resourceOf(a)) == onAccount {
+	if annotationTargetOf(resourceOf(a)) == onAccount {
 		return markedAccountByNode
 	}
 	return markedPodByNode

@@ -15,10 +15,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
-func TestMarksOfAccountsAndPods(t *testing.T) { run(t, markRows()) }
+func TestScopeAnnotationsOfAccountsAndPods(t *testing.T) { run(t, markRows()) }
 
-// TestMarksAndNodes calls ReviewNode, which looks up no account.
-func TestMarksAndNodes(t *testing.T) {
+// TestScopeAnnotationsWrittenByNodes calls ReviewNode, which looks up no account.
+func TestScopeAnnotationsWrittenByNodes(t *testing.T) {
 	for _, row := range nodeMarkRows() {
 		t.Run(row.name, func(t *testing.T) {
 			r := world(t, "", "", func(c *Config) { c.Accounts, c.Pods, c.Unready = nil, nil, nil })
@@ -60,7 +60,7 @@ const (
 
 func markRows() []row {
 	var rows []row
-	for _, key := range marks {
+	for _, key := range scopeAnnotations {
 		rows = append(rows,
 			row{name: "a new account with " + key,
 				write: write(admission.Create, "serviceaccounts", account("a", having(key, "x")), nil), by: "NS-WRITE-1",
@@ -127,14 +127,15 @@ func markRows() []row {
 			write: by(tokenOf("free", "marked-me", "me"), admission.Create, "serviceaccounts",
 				account("a", having(nodescope.ScopeAnnotation, "x")), nil), by: "NS-WRITE-1",
 			says: scopedAccount + setsMarkText + nodescope.ScopeAnnotation + endsAccount},
-		row{name: "an account that is none", write: write(admission.Create, "serviceaccounts", nil, nil), by: "NS-WRITE-1",
+		row{name: "a nil account", write: write(admission.Create, "serviceaccounts", nil, nil), by: "NS-WRITE-1",
 			says: `serviceaccounts is forbidden: who is held to a node sends an unexpected type <nil>` + endsAccount},
-		row{name: "an account that was none", write: write(admission.Update, "serviceaccounts", account("a", nil), nil),
-			by: "NS-WRITE-1", says: scopedAccount + "sends an unexpected type <nil>" + endsAccount},
-		row{name: "no more of an account that is none", write: write(admission.Delete, "serviceaccounts", nil, nil),
+		row{name: "a nil account as the old object",
+			write: write(admission.Update, "serviceaccounts", account("a", nil), nil),
+			by:    "NS-WRITE-1", says: scopedAccount + "sends an unexpected type <nil>" + endsAccount},
+		row{name: "delete a nil account", write: write(admission.Delete, "serviceaccounts", nil, nil),
 			by: "NS-WRITE-1", says: `serviceaccounts is forbidden: who is held to a node deletes an unexpected type <nil>` +
 				endsAccount},
-		row{name: "a subresource of a pod that nobody knows", scope: "secrets",
+		row{name: "a subresource of a nil pod", scope: "secrets",
 			write: write(admission.Update, "pods/new", nil, nil), by: "NS-WRITE-2",
 			says: `pods is forbidden: who is held to a node sends an unexpected type <nil>` + endsPod},
 	)
@@ -156,13 +157,13 @@ func nodeMarkRows() []row {
 		{name: "a mirror pod", write: by(node, admission.Create, "pods", mirror(having("", "x")), nil)},
 		{name: "a status", write: by(node, admission.Update, "pods/status", aPod("mine", "me"), aPod("mine", "me"))},
 		{name: "an account", write: by(node, admission.Create, "serviceaccounts", account("a", nil), nil)},
-		{name: "a scope of somebody else",
+		{name: "a scope of another object",
 			write: by(&user.DefaultInfo{Name: "admin"}, admission.Create, "serviceaccounts",
 				account("a", having(nodescope.ScopeAnnotation, "x")), nil)},
 		{name: "another node's pod", write: by(node, admission.Delete, "pods", nil, aPod("theirs", "other")), by: "NR-POD-4",
 			says: `pods "theirs" is forbidden: node "me" can only delete pods with spec.nodeName set to itself [NR-POD-4]`},
 	}
-	for _, key := range marks {
+	for _, key := range scopeAnnotations {
 		rows = append(rows,
 			row{name: "a mirror pod with " + key, write: by(node, admission.Create, "pods", mirror(having(key, "x")), nil),
 				by:   "NS-WRITE-4",

@@ -111,7 +111,8 @@ func tokenSecretRows() []row {
 		{name: "no more of a secret with a token", scope: "nodes", write: write(admission.Delete, "secrets", nil, ofToken)},
 		{name: "a new secret for a token, having no scope",
 			write: by(tokenOf("free", "free-me", "me"), admission.Create, "secrets", ofToken, nil)},
-		{name: "a secret that is none", scope: "nodes", write: write(admission.Create, "secrets", nil, nil), by: "NS-TOKEN-3",
+		{name: "a secret with a nil object",
+			scope: "nodes", write: write(admission.Create, "secrets", nil, nil), by: "NS-TOKEN-3",
 			says: "secrets is forbidden: unexpected type <nil> [NS-TOKEN-3]"},
 	}
 }

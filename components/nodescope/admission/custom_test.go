@@ -44,7 +44,7 @@ func customRows() []row {
 			by: "NS-CUSTOM-3", says: widgetText + onlyOwn},
 		{name: "an object that names no node", write: update("widgets", widget(nil), widget("me")), by: "NS-CUSTOM-3",
 			says: widgetText + onlyOwn},
-		{name: "an object whose node is no name", write: update("widgets", widget("me"), widget([]any{"me"})),
+		{name: "an object with an invalid node name", write: update("widgets", widget("me"), widget([]any{"me"})),
 			by: "NS-CUSTOM-3", says: widgetText + onlyOwn},
 		{name: "the status of an object of its node", write: update("widgets/status", widget("me"), widget("me"))},
 		{name: "the status of an object of another node", write: update("widgets/status", widget("other"), widget("other")),

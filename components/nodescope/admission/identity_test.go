@@ -87,12 +87,12 @@ func TestUnready(t *testing.T) {
 	}{
 		{away, row{name: "a pod that cannot be read", write: ownNode(who), by: "NS-UNREADY",
 			says: text + "the pod of the token cannot be read: " + errAway.Error() + " [NS-UNREADY]"}},
-		{away, row{name: "a pod that nobody has to read", write: configMap}},
+		{away, row{name: "a pod without a pod reader", write: configMap}},
 		{starting, row{name: "a cluster that was not seen", write: ownNode(who), by: "NS-UNREADY",
 			says: text + "node scope has not yet seen the whole cluster [NS-UNREADY]"}},
 		{starting, row{name: "a cluster that was not seen, whatever is written", write: configMap, by: "NS-UNREADY",
 			says: "configmaps is forbidden: node scope has not yet seen the whole cluster [NS-UNREADY]"}},
-		{blind, row{name: "a reviewer that knows nothing", write: ownNode(who), by: "NS-UNREADY",
+		{blind, row{name: "a reviewer without cluster state", write: ownNode(who), by: "NS-UNREADY",
 			says: text + "node scope knows nothing of the cluster [NS-UNREADY]"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -19,17 +19,17 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// TestAPodIsNeverAdmittedWhatItsNodeIsRefused generates random writes to all resources that
+// TestPodIsDeniedWhatItsNodeIsDenied generates random writes to all resources that
 // NodeRestriction has rules for. It compares the decision for the pod with the decision for its
 // node. A pod may be admitted where its node is denied in two cases only. It changes a pod on
 // its own node. Or it has an exemption from the rule that denied the node.
-func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
+func TestPodIsDeniedWhatItsNodeIsDenied(t *testing.T) {
 	dice := rand.New(rand.NewPCG(3, 4))
 	scopes := []string{"*", usualScope, usualScope + ",*.coordination.k8s.io"}
 	exemptions := []string{"", "", "taints", "uncordon,node-annotations", "pod-annotations,event-source",
 		"taints,uncordon,node-annotations,pod-annotations,event-source"}
 	reviewers := map[string]*Reviewer{}
-	var admitted, refused, lifted, extended int
+	var admitted, refused, exempted, extended int
 	for range 20000 {
 		exempt := exemptions[dice.IntN(len(exemptions))]
 		scope := scopes[dice.IntN(len(scopes))]
@@ -51,7 +51,7 @@ func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
 		case isExtended(ofPod):
 			extended++
 		default:
-			lifted++
+			exempted++
 			if !mayLift(t, exempt, node) {
 				t.Fatalf("with %q the pod is admitted what its node is refused: %v of %v", exempt, node.Reason(), ofPod)
 			}
@@ -60,7 +60,9 @@ func TestAPodIsNeverAdmittedWhatItsNodeIsRefused(t *testing.T) {
 			t.Fatalf("with %q the pod is admitted what is of another node: %+v", exempt, ofPod)
 		}
 	}
-	for name, n := range map[string]int{"admitted": admitted, "refused": refused, "lifted": lifted, "extended": extended} {
+	for name, n := range map[string]int{
+		"admitted": admitted, "denied": refused, "exempted": exempted, "extended": extended,
+	} {
 		if n < 100 {
 			t.Errorf("only %d are %s", n, name)
 		}
@@ -164,7 +166,7 @@ func somePod(dice *rand.Rand, node string) *corev1.Pod {
 }
 
 // No exemption disables a rule that limits a pod to its node.
-func TestWhatIsLiftedIsNotWhatHolds(t *testing.T) {
+func TestNodeBoundRulesAreNotExemptable(t *testing.T) {
 	holds := map[rules.ID]bool{"NR-NODE-1": true, "NR-POD-4": true, "NR-POD-6": true, "NR-POD-8": true, "NR-LEASE-1": true,
 		"NR-EVENT-2": true, "NR-SA-3": true, "NR-CSINODE-1": true}
 	for _, id := range noderestriction.Exemptable {

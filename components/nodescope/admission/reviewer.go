@@ -105,7 +105,7 @@ func (r *Reviewer) concerns(a admission.Attributes) bool {
 		return true
 	}
 	return r.config.HasRules(schema.GroupResource{Group: what.Group, Resource: what.Resource}) ||
-		carrierOf(what) != nothing || makesCredential(what)
+		annotationTargetOf(what) != nothing || makesCredential(what)
 }
 
 // decide decides as if the scope of the account were enforced.
@@ -129,7 +129,7 @@ func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodes
 	case against:
 		return forbid(a, rules.Rule{ID: by}, why)
 	}
-	v := r.decideHeld(ctx, a, who)
+	v := r.decideScoped(ctx, a, who)
 	if !v.Allowed() {
 		return v
 	}

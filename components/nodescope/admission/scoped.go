@@ -20,8 +20,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// decideHeld decides a write to a resource in the scope of a pod whose node is known.
-func (r *Reviewer) decideHeld(ctx context.Context, a admission.Attributes, who nodescope.Identity) rules.Decision {
+// decideScoped decides a write to a resource in the scope of a pod whose node is known.
+func (r *Reviewer) decideScoped(ctx context.Context, a admission.Attributes, who nodescope.Identity) rules.Decision {
 	what := resourceOf(a)
 	if at, declared := r.config.Custom.Of(what); declared {
 		return reviewCustom(a, at, who.Node())

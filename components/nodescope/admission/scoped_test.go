@@ -14,9 +14,9 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-func TestAPodWritesWhatItsNodeMay(t *testing.T) { run(t, nodeRows()) }
-func TestExemptions(t *testing.T)               { run(t, exemptionRows()) }
-func TestWholePods(t *testing.T)                { run(t, podRows()) }
+func TestPodWritesFollowItsNode(t *testing.T) { run(t, nodeRows()) }
+func TestExemptions(t *testing.T)             { run(t, exemptionRows()) }
+func TestWholePods(t *testing.T)              { run(t, podRows()) }
 
 func tainted(n *corev1.Node) {
 	n.Spec.Taints = []corev1.Taint{{Key: "termination", Effect: corev1.TaintEffectNoSchedule}}
@@ -79,7 +79,7 @@ func nodeRows() []row {
 		{name: "an eviction on its node", write: evict("mine")},
 		{name: "an eviction on another node", write: evict("theirs"), by: "NS-ADMIT-1",
 			says: `pods "theirs" is forbidden: node me can only evict pods with spec.nodeName set to itself [NR-POD-8] [NS-ADMIT-1]`},
-		{name: "an eviction of what is gone", write: evict("gone"), by: "NS-ADMIT-1",
+		{name: "an eviction of a deleted pod", write: evict("gone"), by: "NS-ADMIT-1",
 			says: `pods "gone" not found [NR-POD-8] [NS-ADMIT-1]`},
 		{name: "the status of a pod on its node",
 			write: write(admission.Update, "pods/status", aPod("mine", "me"), aPod("mine", "me"))},
@@ -94,7 +94,7 @@ func nodeRows() []row {
 		{name: "a token of a pod on another node, its scope having none", scope: "pods", write: token("theirs"),
 			by:   "NS-TOKEN-2",
 			says: `serviceaccounts "agent" is forbidden: pod "theirs" is not on node "me" [NS-TOKEN-2]`},
-		{name: "a secret, on which there is no rule", scope: "*",
+		{name: "a secret, which has no rule", scope: "*",
 			write: write(admission.Update, "secrets", &corev1.Secret{}, &corev1.Secret{})},
 	}
 }

@@ -37,9 +37,9 @@ const (
 	// timeout is the timeout of one read. Together with the earlier parts of a decision it is
 	// less than the 3 s after which kube-apiserver gives up.
 	timeout = time.Second
-	// patience is how long a read waits for each of its two slots: the shared one and that of
+	// readTimeout is how long a read waits for each of its two slots: the shared one and that of
 	// its node.
-	patience = 200 * time.Millisecond
+	readTimeout = 200 * time.Millisecond
 )
 
 // shares are the limits of concurrent reads: for all nodes together, and for one node.
@@ -57,7 +57,7 @@ var _ nodescope.Objects = &Reader{}
 // New returns a Reader. client is a REST client of any API group, which needs permission to get
 // the declared resources. New sends no request.
 func New(client rest.Interface) *Reader {
-	return &Reader{client: client, limiter: webhook.NewLimiter(shares, patience), timeout: timeout}
+	return &Reader{client: client, limiter: webhook.NewLimiter(shares, readTimeout), timeout: timeout}
 }
 
 var (

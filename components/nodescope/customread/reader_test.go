@@ -116,7 +116,7 @@ func TestNodeOf(t *testing.T) {
 }
 
 // The author of a review must not be able to change the path.
-func TestAddressesThatAreNone(t *testing.T) {
+func TestInvalidObjectNamesAreNotRequested(t *testing.T) {
 	r := clientOf(t, "http://127.0.0.1:1")
 	for _, parts := range [][3]string{
 		{"", "ns", "x"}, {"*", "ns", "x"}, {"v1", "ns", ""}, {"v1", "..", "x"}, {"v1", "ns", "."}, {"v1", "ns", "a/b"},

@@ -102,28 +102,28 @@ func TestAListReplacesAccounts(t *testing.T) {
 	}
 }
 
-func TestAccountsKnowWhatTheirPodsHold(t *testing.T) {
+func TestAccountsHaveTheScopesOfTheirPods(t *testing.T) {
 	w := newWorld()
 	w.SetAccount(serviceAccount("agent", none, none))
-	held := func(wantPods, wantSecrets bool) {
+	scopeValue := func(wantPods, wantSecrets bool) {
 		t.Helper()
 		a, _ := w.Account("ns", "agent")
 		if a.Scope != nil || a.OfPods.Covers(pods) != wantPods || a.OfPods.Covers(secrets) != wantSecrets {
 			t.Errorf("got %+v", a)
 		}
 	}
-	held(false, false)
+	scopeValue(false, false)
 	w.set(pod("a", "1", "pods"))
 	w.set(pod("b", "2", "pods"))
-	held(true, false)
+	scopeValue(true, false)
 	w.set(pod("c", "3", "secrets"))
-	held(true, true)
+	scopeValue(true, true)
 	w.remove("a")
-	held(true, true)
+	scopeValue(true, true)
 	w.RetainPods(map[types.NamespacedName]struct{}{{Namespace: "ns", Name: "c"}: {}})
-	held(false, true)
+	scopeValue(false, true)
 	w.set(pod("c", "3", "pods"))
-	held(true, false)
+	scopeValue(true, false)
 	w.remove("c")
-	held(false, false)
+	scopeValue(false, false)
 }

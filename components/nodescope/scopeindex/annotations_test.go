@@ -39,7 +39,7 @@ func names(x *Annotations) string {
 	return strings.Join(all, " ")
 }
 
-func TestWhoHasAScope(t *testing.T) {
+func TestObjectsWithAScope(t *testing.T) {
 	x := NewAnnotations()
 	for _, step := range []struct {
 		name string
@@ -55,7 +55,7 @@ func TestWhoHasAScope(t *testing.T) {
 		{"a pod without", func() { x.SetPod(podOf("p", "d", none)) }, "a b c"},
 		{"a pod with", func() { x.SetPod(podOf("p", "d", "pods")) }, "a b c d"},
 		{"a second one of it", func() { x.SetPod(podOf("q", "d", "??")) }, "a b c d"},
-		{"one that runs as nobody", func() { x.SetPod(podOf("r", "", "pods")) }, "a b c d"},
+		{"pod without an account", func() { x.SetPod(podOf("r", "", "pods")) }, "a b c d"},
 		{"a mirror pod", func() {
 			mirror := podOf("r", "e", "pods")
 			mirror.Annotations[corev1.MirrorPodAnnotationKey] = "x"
@@ -174,7 +174,7 @@ func TestAModeCountsForAnAccountOfPods(t *testing.T) {
 }
 
 // A namespace has a share of values. An object beyond the share is reported with the reason.
-func TestValuesBeyondTheShareAreTold(t *testing.T) {
+func TestValuesOverTheShareAreReported(t *testing.T) {
 	x := NewAnnotations()
 	for i := range 70 {
 		name := string(rune('a'+i/10)) + string(rune('0'+i%10))

@@ -126,8 +126,8 @@ type Stats struct {
 	Accounts, Pods int
 	// UnreadAccounts and UnreadPods are those with an annotation that cannot be parsed.
 	UnreadAccounts, UnreadPods int
-	// BeyondAccounts and BeyondPods are those with a value beyond the share of their namespace.
-	BeyondAccounts, BeyondPods int
+	// AccountsOverShare and BeyondPods are those with a value beyond the share of their namespace.
+	AccountsOverShare, PodsOverShare int
 }
 
 // Stats counts every account and every annotated pod.
@@ -142,8 +142,8 @@ func (x *Index) Stats() Stats {
 		if a.misread || a.scope.misread() {
 			s.UnreadAccounts++
 		}
-		if a.scope.beyond() {
-			s.BeyondAccounts++
+		if a.scope.overShare() {
+			s.AccountsOverShare++
 		}
 	}
 	for _, p := range x.pods {
@@ -154,8 +154,8 @@ func (x *Index) Stats() Stats {
 		if p.scope.misread() {
 			s.UnreadPods++
 		}
-		if p.scope.beyond() {
-			s.BeyondPods++
+		if p.scope.overShare() {
+			s.PodsOverShare++
 		}
 	}
 	return s

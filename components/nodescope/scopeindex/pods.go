@@ -50,18 +50,18 @@ func (x *Index) SetPod(pod *corev1.Pod) {
 
 // has reports whether the pod already has that value and that account.
 func (p annotatedPod) has(runs types.NamespacedName, text string) bool {
-	return p.scope != nil && p.scope.holders > 0 && p.scope.text == text && p.runs == runs
+	return p.scope != nil && p.scope.refcount > 0 && p.scope.text == text && p.runs == runs
 }
 
 func (x *Index) addPod(named types.NamespacedName, uid types.UID, runs types.NamespacedName, text string) {
-	held := x.values.Hold(Owner{named.Namespace, true}, text)
-	x.pods[named] = annotatedPod{uid: uid, runs: runs, scope: held}
+	scopeValue := x.values.Acquire(Owner{named.Namespace, true}, text)
+	x.pods[named] = annotatedPod{uid: uid, runs: runs, scope: scopeValue}
 	of := x.ofPods[runs]
 	if of == nil {
 		of = &podScopes{count: map[*Value]int{}}
 		x.ofPods[runs] = of
 	}
-	if of.count[held]++; of.count[held] == 1 {
+	if of.count[scopeValue]++; of.count[scopeValue] == 1 {
 		of.unite()
 	}
 }
@@ -127,9 +127,9 @@ func (p *podScopes) unite() {
 		p.union = nodescope.Everything()
 		return
 	}
-	held := make([]*nodescope.Scope, 0, len(p.count))
+	scopeValue := make([]*nodescope.Scope, 0, len(p.count))
 	for v := range p.count {
-		held = append(held, v.scope)
+		scopeValue = append(scopeValue, v.scope)
 	}
-	p.union = nodescope.Union(held...)
+	p.union = nodescope.Union(scopeValue...)
 }

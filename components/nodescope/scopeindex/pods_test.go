@@ -46,7 +46,7 @@ func TestPods(t *testing.T) {
 	}
 }
 
-func TestMirrorPodsRunAsNobody(t *testing.T) {
+func TestMirrorPodsHaveNoAccount(t *testing.T) {
 	w := newWorld()
 	mirror := pod("mirror", "1", none)
 	mirror.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}

@@ -43,7 +43,7 @@ func TestSharesOfValues(t *testing.T) {
 		{"as many as the share is", 0, "ns", MaxOwnValues, MaxOwnValues},
 		{"one more", 0, "ns", MaxOwnValues + 1, MaxOwnValues},
 		{"one other namespace wants all", 1, "ns", MaxOwnValues, MaxOwnValues},
-		{"many other namespaces have all: what is reserved", many, "ns", MaxOwnValues, ReservedValues},
+		{"many other namespaces with all values: only the reserved share", many, "ns", MaxOwnValues, ReservedValues},
 		{"kube-system has no share", 0, "kube-system", 300, 300},
 		{"kube-system, although many other namespaces have all", many, "kube-system", 300, 300},
 	} {
@@ -55,18 +55,18 @@ func TestSharesOfValues(t *testing.T) {
 			before := w.Stats()
 			fill(w, tc.namespace, tc.n)
 			for i := range tc.n {
-				beyond := i >= tc.want
+				overShare := i >= tc.want
 				a, _ := w.Account(tc.namespace, fmt.Sprintf("a%d", i))
 				p, _ := w.Pod(tc.namespace, fmt.Sprintf("p%d", i))
-				if a.Scope.IsEverything() != beyond || p.Scope.IsEverything() != beyond {
+				if a.Scope.IsEverything() != overShare || p.Scope.IsEverything() != overShare {
 					t.Fatalf("value %d: the account is held on everything: %v, the pod: %v; want %v", i, a.Scope.IsEverything(),
-						p.Scope.IsEverything(), beyond)
+						p.Scope.IsEverything(), overShare)
 				}
 			}
 			now := w.Stats()
-			if got := now.BeyondAccounts - before.BeyondAccounts; got != tc.n-tc.want ||
-				now.BeyondPods-before.BeyondPods != got {
-				t.Errorf("%d accounts and %d pods are beyond, want %d", got, now.BeyondPods-before.BeyondPods, tc.n-tc.want)
+			if got := now.AccountsOverShare - before.AccountsOverShare; got != tc.n-tc.want ||
+				now.PodsOverShare-before.PodsOverShare != got {
+				t.Errorf("%d accounts and %d pods are beyond, want %d", got, now.PodsOverShare-before.PodsOverShare, tc.n-tc.want)
 			}
 			w.RetainPods(nil)
 			w.ReplaceAccounts(nil)

@@ -43,15 +43,15 @@ type Value struct {
 	text  string
 	scope *nodescope.Scope
 	// Err says why the value cannot be parsed or is not stored. The scope is then everything.
-	Err     error
-	holders int
+	Err      error
+	refcount int
 }
 
 // misread is false for nil.
 func (v *Value) misread() bool { return v != nil && v.Err != nil }
 
-// beyond is true for a value that exceeds the share of its namespace.
-func (v *Value) beyond() bool { return v == full }
+// overShare is true for a value that exceeds the share of its namespace.
+func (v *Value) overShare() bool { return v == full }
 
 // valueKey identifies a value of one owner. Namespaces do not share values, so their shares are
 // independent.
@@ -73,11 +73,11 @@ func NewValues() *Values { return &Values{map[valueKey]*Value{}, map[Owner]int{}
 // full stands for every value that exceeds the share.
 var full = &Value{scope: nodescope.Everything(), Err: errFull}
 
-// Hold finds the value, or parses and stores it. Each call must be followed by one call of
+// Acquire finds the value, or parses and stores it. Each call must be followed by one call of
 // Release. The result is never nil.
-func (v *Values) Hold(by Owner, text string) *Value {
+func (v *Values) Acquire(by Owner, text string) *Value {
 	if known, ok := v.known[valueKey{by, text}]; ok {
-		known.holders++
+		known.refcount++
 		return known
 	}
 	if len(text) > nodescope.MaxValueLength {
@@ -85,27 +85,27 @@ func (v *Values) Hold(by Owner, text string) *Value {
 		scope, err := nodescope.ParseScope(text)
 		return &Value{scope: scope, Err: err}
 	}
-	if !v.hasRoom(by) {
+	if !v.hasSpace(by) {
 		return full
 	}
 	scope, err := nodescope.ParseScope(text)
-	held := &Value{owner: by, text: text, scope: scope, Err: err, holders: 1}
-	v.known[valueKey{by, text}] = held
+	scopeValue := &Value{owner: by, text: text, scope: scope, Err: err, refcount: 1}
+	v.known[valueKey{by, text}] = scopeValue
 	v.count[by]++
-	return held
+	return scopeValue
 }
 
 // Change replaces one reference with another. before may be nil. If the value is the same, it
 // is not parsed again. The old reference is released first, so its room can be used.
 func (v *Values) Change(before *Value, by Owner, text string) *Value {
-	if before != nil && before.holders > 0 && before.owner == by && before.text == text {
+	if before != nil && before.refcount > 0 && before.owner == by && before.text == text {
 		return before
 	}
 	v.Release(before)
-	return v.Hold(by, text)
+	return v.Acquire(by, text)
 }
 
-func (v *Values) hasRoom(by Owner) bool {
+func (v *Values) hasSpace(by Owner) bool {
 	own := v.count[by]
 	switch {
 	case by.Namespace == metav1.NamespaceSystem:
@@ -117,15 +117,15 @@ func (v *Values) hasRoom(by Owner) bool {
 }
 
 // Release reverts one Hold. It does nothing for nil.
-func (v *Values) Release(held *Value) {
-	if held == nil || held.holders == 0 {
+func (v *Values) Release(scopeValue *Value) {
+	if scopeValue == nil || scopeValue.refcount == 0 {
 		return
 	}
-	if held.holders--; held.holders > 0 {
+	if scopeValue.refcount--; scopeValue.refcount > 0 {
 		return
 	}
-	delete(v.known, valueKey{held.owner, held.text})
-	if v.count[held.owner]--; v.count[held.owner] == 0 {
-		delete(v.count, held.owner)
+	delete(v.known, valueKey{scopeValue.owner, scopeValue.text})
+	if v.count[scopeValue.owner]--; v.count[scopeValue.owner] == 0 {
+		delete(v.count, scopeValue.owner)
 	}
 }

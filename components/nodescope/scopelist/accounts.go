@@ -76,10 +76,10 @@ func inOrder(accounts []Account) ([]Account, error) {
 	for i, account := range sorted {
 		candidates[i].Account = account
 	}
-	if _, beyond := Fit(candidates); len(beyond) > 0 {
+	if _, overShare := Fit(candidates); len(overShare) > 0 {
 		return nil, fmt.Errorf(
 			"there are %d accounts, and there is no room for %d of them: a list has at most %d, in %d characters",
-			len(sorted), len(beyond), MaxAccounts, maxListLength)
+			len(sorted), len(overShare), MaxAccounts, maxListLength)
 	}
 	return sorted, nil
 }

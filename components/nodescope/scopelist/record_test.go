@@ -40,7 +40,7 @@ func TestEncode(t *testing.T) {
 
 // The records of three hosts with a full list fit into one ConfigMap. Pending accounts never
 // displace a live one.
-func TestRoom(t *testing.T) {
+func TestRecordsFitIntoOneConfigMap(t *testing.T) {
 	for _, length := range []int{20, 200, 253} {
 		r := Record{Problem: strings.Repeat("\x00", 10000), Accounts: map[Account]State{},
 			Details: map[Account]Detail{}}

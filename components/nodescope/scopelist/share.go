@@ -54,19 +54,19 @@ type placed struct {
 //
 // Within a namespace, accounts with an annotation come before accounts that only have annotated
 // pods. Older accounts come before newer ones.
-func Fit(candidates []Candidate) (list, beyond []Account) {
+func Fit(candidates []Candidate) (list, overShare []Account) {
 	room := maxListLength
 	for _, c := range Order(candidates) {
 		if len(list) == MaxAccounts || length(c.Account) > room {
-			beyond = append(beyond, c.Account)
+			overShare = append(overShare, c.Account)
 			continue
 		}
 		room -= length(c.Account)
 		list = append(list, c.Account)
 	}
 	slices.SortFunc(list, Compare)
-	slices.SortFunc(beyond, Compare)
-	return list, beyond
+	slices.SortFunc(overShare, Compare)
+	return list, overShare
 }
 
 // Order returns the candidates in the order in which they get a place. The namespaces take

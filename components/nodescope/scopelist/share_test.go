@@ -38,7 +38,7 @@ func listedOf(namespace string, list []Account) int {
 	return n
 }
 
-func TestFit(t *testing.T) {
+func TestFitListIntoShares(t *testing.T) {
 	type of struct {
 		namespace string
 		n, length int
@@ -49,7 +49,7 @@ func TestFit(t *testing.T) {
 		all  []of
 		want map[string]int
 	}{
-		{"one namespace with as many as there is room for", []of{{"a", 1000, 10}}, map[string]int{"a": 1000}},
+		{"one namespace fills the list", []of{{"a", 1000, 10}}, map[string]int{"a": 1000}},
 		{"one namespace with one more", []of{{"a", 1001, 10}}, map[string]int{"a": 1000}},
 		{"a namespace that is first in the alphabet takes no more than the rest",
 			[]of{{"a", 5000, 10}, {"b", 1, 10}, {"z", 30, 10}}, map[string]int{"a": 969, "b": 1, "z": 30}},
@@ -64,10 +64,10 @@ func TestFit(t *testing.T) {
 			for _, of := range tc.all {
 				all = append(all, candidates(of.namespace, of.n, of.length)...)
 			}
-			list, beyond := Fit(all)
-			if len(list)+len(beyond) != len(all) || !slices.IsSortedFunc(list, Compare) ||
-				!slices.IsSortedFunc(beyond, Compare) {
-				t.Errorf("%d listed and %d beyond of %d, not in order", len(list), len(beyond), len(all))
+			list, overShare := Fit(all)
+			if len(list)+len(overShare) != len(all) || !slices.IsSortedFunc(list, Compare) ||
+				!slices.IsSortedFunc(overShare, Compare) {
+				t.Errorf("%d listed and %d beyond of %d, not in order", len(list), len(overShare), len(all))
 			}
 			got := map[string]int{}
 			for namespace := range tc.want {
@@ -100,9 +100,9 @@ func TestFitWithinANamespace(t *testing.T) {
 		// One place is left, and two accounts need it.
 		all := append(slices.Clone(newer), tc.one, candidates("a", MaxAccounts, 5)[0])
 		all[len(all)-1].Name, all[len(all)-1].Created = "last", time.Unix(9999, 0)
-		list, beyond := Fit(all)
-		if got := slices.Contains(list, tc.one.Account); got != tc.listed || len(beyond) != 1 {
-			t.Errorf("%s: listed: %v, want %v; beyond: %v", tc.name, got, tc.listed, beyond)
+		list, overShare := Fit(all)
+		if got := slices.Contains(list, tc.one.Account); got != tc.listed || len(overShare) != 1 {
+			t.Errorf("%s: listed: %v, want %v; beyond: %v", tc.name, got, tc.listed, overShare)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func dice(rng *rand.Rand, namespaces ...string) []Candidate {
 // An account within the share of its namespace is always listed, whatever other namespaces
 // request. An account in kube-system is listed if it would be listed without the other
 // namespaces.
-func TestSharesHold(t *testing.T) {
+func TestAccountsWithinTheShareAreListed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	others := []string{"0", "b", "zz", strings.Repeat("n", 63)}
 	for range 50 {
@@ -132,7 +132,7 @@ func TestSharesHold(t *testing.T) {
 		system := dice(rng, "kube-system")
 		all := slices.Concat(dice(rng, others...), mine, system)
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		list, beyond := Fit(all)
+		list, overShare := Fit(all)
 
 		left := 0
 		alone, _ := Fit(system)
@@ -147,7 +147,7 @@ func TestSharesHold(t *testing.T) {
 			if share -= max(length(c.Account), minCost); share < 0 {
 				break
 			}
-			if slices.Contains(beyond, c.Account) {
+			if slices.Contains(overShare, c.Account) {
 				t.Fatalf("%v is within its namespace's share and not listed", c.Account)
 			}
 		}

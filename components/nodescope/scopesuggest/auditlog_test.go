@@ -81,7 +81,7 @@ func TestRequests(t *testing.T) {
 		"impersonation": {as, asked{
 			Verb: "get", Resource: "nodes", Name: "me", As: "system:node:me", Constraint: "impersonate:associated-node",
 		}},
-		"what admission told in audit": {audited,
+		"audit annotations of admission": {audited,
 			asked{Verb: "patch", Resource: "nodes/status", Name: "me", WouldRefuse: "it is not allowed to [NS-ADMIT-1]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoLog(t *testing.T) {
+func TestInvalidLogsAreRejected(t *testing.T) {
 	for name, tc := range map[string]struct {
 		log  string
 		want error

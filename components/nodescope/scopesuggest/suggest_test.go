@@ -66,33 +66,33 @@ func TestSuggest(t *testing.T) {
 		granted []Grant
 		want    Suggestion
 	}{
-		"what was used on the own node is in the scope": {
+		"resource used on the own node is in the scope": {
 			seen: []auditv1.Event{get("secrets", "mine"), get("secrets", "mine")},
-			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 2, Held: true}}},
+			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 2, InScope: true}}},
 		},
-		"what was used beyond it once is not": {
+		"resource used on another node is not in the scope": {
 			seen: []auditv1.Event{get("secrets", "mine"), get("secrets", "theirs"), get("configmaps", "mine")},
 			want: Suggestion{Annotation: "configmaps", Resources: []Resource{
-				{Name: "configmaps", Seen: 1, Held: true},
-				{Name: "secrets", Seen: 2, Beyond: 1,
+				{Name: "configmaps", Seen: 1, InScope: true},
+				{Name: "secrets", Seen: 2, OtherNodes: 1,
 					Why: "get secrets ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] " +
 						"[NS-SCOPE-1]"},
 			}},
 		},
-		"what was granted and never used is, and what that stops": {
+		"granted and unused resource is in the scope, with the denied verbs": {
 			granted: []Grant{grant("", "secrets", "get", "list"), grant("", "events", "create")},
 			want: Suggestion{Annotation: "events,secrets", Resources: []Resource{
-				{Name: "events", Held: true}, {Name: "secrets", Held: true, Stops: []string{"get", "list"}},
+				{Name: "events", InScope: true}, {Name: "secrets", InScope: true, Stops: []string{"get", "list"}},
 			}},
 		},
 		"all verbs": {
 			granted: []Grant{grant("", "secrets", "*")},
 			want: Suggestion{Annotation: "secrets", Resources: []Resource{
-				{Name: "secrets", Held: true,
+				{Name: "secrets", InScope: true,
 					Stops: []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}},
 			}},
 		},
-		"a wildcard is told and not guessed at": {
+		"wildcard is reported and not expanded": {
 			granted: []Grant{grant("*", "*", "get"), grant("apps", "*", "list"), grant("", "*/status", "patch"),
 				grant("", "pods/*", "get")},
 			want: Suggestion{Resources: []Resource{},
@@ -107,50 +107,50 @@ func TestSuggest(t *testing.T) {
 			granted: []Grant{grant("authorization.k8s.io", "selfsubjectaccessreviews", "create")},
 			want:    Suggestion{Resources: []Resource{}},
 		},
-		"what cannot be held by its name is left out": {
+		"resource that cannot be in a scope is left out": {
 			granted: []Grant{grant("discovery.k8s.io", "endpointslices", "list")},
 			want: Suggestion{Resources: []Resource{{
 				Name: "endpointslices.discovery.k8s.io",
 				Why:  parseError(t, "endpointslices.discovery.k8s.io"),
 			}}},
 		},
-		"what cannot be held by its name and was used is left out": {
+		"used resource that cannot be in a scope is left out": {
 			seen: []auditv1.Event{slices},
 			want: Suggestion{Resources: []Resource{{Name: "endpointslices.discovery.k8s.io", Seen: 1,
 				Why: parseError(t, "endpointslices.discovery.k8s.io")}}},
 		},
-		"the other door to what was used beyond the node": {
+		"alias of a resource used on other nodes": {
 			seen:    []auditv1.Event{wouldRefuse(create())},
 			granted: []Grant{grant("events.k8s.io", "events", "create")},
 			want: Suggestion{Resources: []Resource{
-				{Name: "events", Seen: 1, Beyond: 1, Why: "create events: no [NS-ADMIT-1]"},
+				{Name: "events", Seen: 1, OtherNodes: 1, Why: "create events: no [NS-ADMIT-1]"},
 				{Name: "events.events.k8s.io", Why: "it is the same as events, which is used beyond the node"},
 			}},
 		},
 		"writes are counted": {
 			seen: []auditv1.Event{create(), create()},
-			want: Suggestion{Annotation: "events", Resources: []Resource{{Name: "events", Seen: 2, Held: true}}, Written: 2},
+			want: Suggestion{Annotation: "events", Resources: []Resource{{Name: "events", Seen: 2, InScope: true}}, Written: 2},
 		},
 		"a token without a pod": {
 			seen: []auditv1.Event{withoutPod(get("secrets", "mine"))},
-			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1, Beyond: 1,
+			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1, OtherNodes: 1,
 				Why: "get secrets ns/mine: the token names no pod [NS-IDENT-2]"}}},
 		},
-		"subresources of what is named are named by it": {
+		"used subresources are covered by their resource": {
 			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "mine"), "log")},
 			want: Suggestion{Annotation: "pods", Resources: []Resource{
-				{Name: "pods", Seen: 1, Held: true}, {Name: "pods/log", Seen: 1, Held: true},
-				{Name: "pods/status", Seen: 1, Held: true},
+				{Name: "pods", Seen: 1, InScope: true}, {Name: "pods/log", Seen: 1, InScope: true},
+				{Name: "pods/status", Seen: 1, InScope: true},
 			}},
 		},
-		"one that was used beyond the node keeps the resource from naming the others": {
+		"subresource used on other nodes: the others are listed by name": {
 			seen: []auditv1.Event{get("pods", "mine"), of(get("pods", "mine"), "status"), of(get("pods", "theirs"), "log")},
 			want: Suggestion{Annotation: "pods/-,pods/status", Resources: []Resource{
-				{Name: "pods", Seen: 1, Held: true},
-				{Name: "pods/log", Seen: 1, Beyond: 1,
+				{Name: "pods", Seen: 1, InScope: true},
+				{Name: "pods/log", Seen: 1, OtherNodes: 1,
 					Why: "get pods/log ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] " +
 						"[NS-POD-4]"},
-				{Name: "pods/status", Seen: 1, Held: true},
+				{Name: "pods/status", Seen: 1, InScope: true},
 			}},
 		},
 		"a token off the node": {
@@ -158,7 +158,7 @@ func TestSuggest(t *testing.T) {
 			want: Suggestion{
 				Resources: []Resource{
 					{Name: "secrets", Seen: 1},
-					{Name: "serviceaccounts/token", Seen: 1, Beyond: 1,
+					{Name: "serviceaccounts/token", Seen: 1, OtherNodes: 1,
 						Why: "create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: not a " +
 							"node's [NA-TEST-1] [NS-TOKEN-1]"},
 				},
@@ -172,10 +172,10 @@ func TestSuggest(t *testing.T) {
 			want: Suggestion{Resources: []Resource{{Name: "secrets", Seen: 1}},
 				Impersonates: []string{"alice", "system:node:me"}},
 		},
-		"being the own node, as KEP-5284 has it": {
+		"get own Node as in KEP-5284": {
 			seen: []auditv1.Event{get("secrets", "mine"),
 				asUser(get("pods", "p"), "system:node:me", "impersonate:associated-node")},
-			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 1, Held: true}}},
+			want: Suggestion{Annotation: "secrets", Resources: []Resource{{Name: "secrets", Seen: 1, InScope: true}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,9 +207,9 @@ func parseError(t *testing.T, value string) string {
 	return err.Error()
 }
 
-// TestWhatIsSuggestedPasses checks the main property: with the suggested annotation, no request
+// TestSuggestedScopeAllowsAllSeenRequests checks the main property: with the suggested annotation, no request
 // that was seen is denied.
-func TestWhatIsSuggestedPasses(t *testing.T) {
+func TestSuggestedScopeAllowsAllSeenRequests(t *testing.T) {
 	var seen []Request
 	s := newSuggester()
 	for _, resource := range []string{"secrets", "configmaps", "pods", "nodes", "events", "bindings"} {

@@ -37,9 +37,9 @@ type Suggester struct {
 
 // row has the data of one resource.
 type row struct {
-	seen, beyond, written int
-	why                   string
-	granted               map[string]string // verb to a namespace in which it is granted
+	seen, otherNodes, written int
+	why                       string
+	granted                   map[string]string // verb to a namespace in which it is granted
 }
 
 // New returns a Suggester. config is the configuration of the node-scope authorizer. Its Info
@@ -85,7 +85,7 @@ func (s *Suggester) See(ctx context.Context, seen Request) {
 	if why == "" {
 		return
 	}
-	if at.beyond++; at.why == "" {
+	if at.otherNodes++; at.why == "" {
 		at.why = describe(seen) + ": " + why
 	}
 	if id, _ := rules.FromReason(why); nodescope.InEveryScope(id) && len(s.unscoped) < maxImpersonated {

@@ -38,10 +38,10 @@ type Suggestion struct {
 type Resource struct {
 	Name string `json:"name"`
 	// Seen is the number of permitted requests. Beyond is how many of them a scope would deny.
-	Seen   int `json:"seen"`
-	Beyond int `json:"beyond"`
-	// Held is true if the resource is in the scope.
-	Held bool `json:"held"`
+	Seen       int `json:"seen"`
+	OtherNodes int `json:"beyond"`
+	// InScope is true if the resource is in the scope.
+	InScope bool `json:"held"`
 	// Stops are the verbs that RBAC grants and that the scope denies, except on objects of the
 	// pod's own node.
 	Stops []string `json:"stops,omitempty"`
@@ -61,8 +61,8 @@ func (s *Suggester) Suggest(ctx context.Context) (Suggestion, error) {
 		func(a, b nodescope.Resource) int { return strings.Compare(a.String(), b.String()) }) {
 		at := s.rows[r]
 		entry, why := s.entry(r, at)
-		out := Resource{Name: r.String(), Seen: at.seen, Beyond: at.beyond, Why: why}
-		if out.Held = why == "" && hasScope; out.Held {
+		out := Resource{Name: r.String(), Seen: at.seen, OtherNodes: at.otherNodes, Why: why}
+		if out.InScope = why == "" && hasScope; out.InScope {
 			out.Stops = s.stops(ctx, r, at)
 			result.Written += at.written
 			entries = append(entries, entry)
@@ -80,7 +80,7 @@ func (s *Suggester) Suggest(ctx context.Context) (Suggestion, error) {
 // name may stand for several resources. None of them may have been used for objects outside the
 // node. If a subresource was, the resource is named without its subresources.
 func (s *Suggester) entry(r nodescope.Resource, at *row) (entry, why string) {
-	if at.beyond > 0 {
+	if at.otherNodes > 0 {
 		return "", at.why
 	}
 	entry = r.String()
@@ -100,7 +100,7 @@ func (s *Suggester) keepsOut(entry string) string {
 		return err.Error()
 	}
 	for other, of := range s.rows {
-		if of.beyond > 0 && scope.Covers(other) {
+		if of.otherNodes > 0 && scope.Covers(other) {
 			return "it is the same as " + other.String() + ", which is used beyond the node"
 		}
 	}

@@ -24,9 +24,9 @@ const (
 	ReasonPending = "NodeScopePending"
 	// ReasonScoped means that the scope of an account is in force.
 	ReasonScoped = "NodeScoped"
-	// ReasonBeyondShare means that an account with a scope is not protected, because its
+	// ReasonOverShare means that an account with a scope is not protected, because its
 	// namespace has more such accounts than its share of the lists.
-	ReasonBeyondShare = "NodeScopeBeyondShare"
+	ReasonOverShare = "NodeScopeBeyondShare"
 	// ReasonUnread means that an annotation cannot be parsed.
 	ReasonUnread = "NodeScopeUnread"
 	// ReasonProblem, on the ConfigMap of the records, means that the lists are not current.
@@ -43,66 +43,66 @@ const (
 	unreadAtOnce, unreadOfOne = 100, 10
 )
 
-// worthAnEvent is how long a problem must last before it gets an event.
-const worthAnEvent = 30 * time.Second
+// minProblemAge is how long a problem must last before it gets an event.
+const minProblemAge = 30 * time.Second
 
-// teller sends events about the state of accounts.
-type teller struct {
+// eventReporter sends events about the state of accounts.
+type eventReporter struct {
 	client kubernetes.Interface
 	events record.EventRecorder
 	node   string
 	index  *scopeindex.Annotations
-	// told has the reason of the last event of each account, or the state that was already
+	// lastReason has the reason of the last event of each account, or the state that was already
 	// known at the start.
-	told   map[scopelist.Account]string
-	unread map[scopeindex.Unread]bool
-	// problem is the current problem, and since is when it began. isTold is true if there is an
+	lastReason map[scopelist.Account]string
+	unread     map[scopeindex.Unread]bool
+	// problem is the current problem, and since is when it began. reported is true if there is an
 	// event about it.
-	problem string
-	since   time.Time
-	isTold  bool
+	problem  string
+	since    time.Time
+	reported bool
 }
 
-func newTeller(c Config, index *scopeindex.Annotations) teller {
-	return teller{
+func newTeller(c Config, index *scopeindex.Annotations) eventReporter {
+	return eventReporter{
 		client: c.Client, events: c.Events, node: c.NodeName, index: index,
-		told: map[scopelist.Account]string{}, unread: map[scopeindex.Unread]bool{},
+		lastReason: map[scopelist.Account]string{}, unread: map[scopeindex.Unread]bool{},
 	}
 }
 
-// tell sends events about changes of accounts with a scope, in the order of wanted. An account
+// report sends events about changes of accounts with a scope, in the order of wanted. An account
 // that is already in force when it is first seen gets no event: the process before this one has
 // sent it.
-func (t *teller) tell(
-	ctx context.Context, wanted []scopelist.Candidate, beyond map[scopelist.Account]bool,
+func (t *eventReporter) report(
+	ctx context.Context, wanted []scopelist.Candidate, overShare map[scopelist.Account]bool,
 	states map[scopelist.Account]scopelist.State,
 ) {
 	has := make(map[scopelist.Account]bool, len(wanted))
 	news := 0
 	for _, c := range wanted {
 		has[c.Account] = true
-		kind, reason, message := t.news(states[c.Account], beyond[c.Account])
-		before, known := t.told[c.Account]
+		kind, reason, message := t.news(states[c.Account], overShare[c.Account])
+		before, known := t.lastReason[c.Account]
 		switch {
 		case before == reason:
 		case reason == ReasonScoped && !known:
-			t.told[c.Account] = reason
+			t.lastReason[c.Account] = reason
 		case news < accountsAtOnce:
 			news++
-			t.told[c.Account] = reason
+			t.lastReason[c.Account] = reason
 			t.account(ctx, c.Account, kind, reason, message)
 		}
 	}
-	maps.DeleteFunc(t.told, func(account scopelist.Account, _ string) bool { return !has[account] })
+	maps.DeleteFunc(t.lastReason, func(account scopelist.Account, _ string) bool { return !has[account] })
 	t.tellUnread()
 }
 
-func (t *teller) news(state scopelist.State, beyond bool) (kind, reason, message string) {
+func (t *eventReporter) news(state scopelist.State, overShare bool) (kind, reason, message string) {
 	switch {
 	case state == scopelist.State{Authorization: true, Admission: true}:
 		return corev1.EventTypeNormal, ReasonScoped, "Held to their nodes by the API server of " + t.node
-	case beyond:
-		return corev1.EventTypeWarning, ReasonBeyondShare,
+	case overShare:
+		return corev1.EventTypeWarning, ReasonOverShare,
 			"Not protected: the namespace has more accounts with a scope than its share of the lists of the API server of " +
 				t.node + ". Remove the annotation from accounts that do not need it"
 	default:
@@ -111,7 +111,7 @@ func (t *teller) news(state scopelist.State, beyond bool) (kind, reason, message
 	}
 }
 
-func (t *teller) tellUnread() {
+func (t *eventReporter) tellUnread() {
 	now := map[scopeindex.Unread]bool{}
 	news, of := 0, map[string]int{}
 	for _, u := range t.index.Unread() {
@@ -131,7 +131,7 @@ func (t *teller) tellUnread() {
 
 // account sends an event about an account. kubectl describe finds events by the UID of the
 // object. For an account that only has annotated pods, the UID must be looked up.
-func (t *teller) account(ctx context.Context, account scopelist.Account, kind, reason, message string) {
+func (t *eventReporter) account(ctx context.Context, account scopelist.Account, kind, reason, message string) {
 	uid := t.index.UID(account)
 	if uid == "" {
 		sa, err := t.client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name, metav1.GetOptions{})
@@ -145,14 +145,14 @@ func (t *teller) account(ctx context.Context, account scopelist.Account, kind, r
 
 // complain sends one event for a problem that has lasted for a while. A short problem, for
 // example at the start of this process, gets no event.
-func (t *teller) complain(problem string) {
+func (t *eventReporter) complain(problem string) {
 	if problem != t.problem {
-		t.problem, t.since, t.isTold = problem, time.Now(), false
+		t.problem, t.since, t.reported = problem, time.Now(), false
 	}
-	if problem == "" || t.isTold || time.Since(t.since) < worthAnEvent {
+	if problem == "" || t.reported || time.Since(t.since) < minProblemAge {
 		return
 	}
-	t.isTold = true
+	t.reported = true
 	t.events.Eventf(reference("ConfigMap", scopelist.RecordsNamespace, scopelist.RecordsName, ""), corev1.EventTypeWarning,
 		ReasonProblem, "On %s: %s", t.node, problem)
 }

@@ -83,7 +83,7 @@ func TestWritesAreTriedAgain(t *testing.T) {
 
 // The installer may replace a file at any time. The list is written again, and the text around
 // it is that of the installer.
-func TestTheListComesBack(t *testing.T) {
+func TestReplacedListIsWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
 		stop := w.start()
@@ -113,7 +113,7 @@ func TestTheListComesBack(t *testing.T) {
 }
 
 // After a restart, scope-sync sends no event again.
-func TestARestartIsQuiet(t *testing.T) {
+func TestRestartSendsNoEventAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
 		w.listed("agent")
@@ -169,7 +169,7 @@ func TestALateServerIsSeenSoon(t *testing.T) {
 	})
 }
 
-func TestUnreadAnnotationsAreTold(t *testing.T) {
+func TestUnreadAnnotationsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sa := account("agent", true)
 		sa.Annotations[scopeKey] = "Pods"
@@ -187,7 +187,7 @@ func TestUnreadAnnotationsAreTold(t *testing.T) {
 
 // The record is updated from time to time, to show that scope-sync works, but not in every
 // turn.
-func TestRecordsAreWrittenSeldom(t *testing.T) {
+func TestRecordWritesAreRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true))
 		w.listed("agent")
@@ -225,7 +225,7 @@ func (w *world) patches() int {
 }
 
 // One invalid name does not prevent other accounts from being listed.
-func TestANameThatNobodyCanHave(t *testing.T) {
+func TestInvalidAccountNameDoesNotBlockOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, account("agent", true), pod("p", "x'] || true || ['", true))
 		stop := w.start()

@@ -42,7 +42,7 @@ func newFile(t *testing.T) (*ListFile, func(text string), func() string) {
 
 func hashOf(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
 
-func TestPut(t *testing.T) {
+func TestPutListFile(t *testing.T) {
 	f, _, read := newFile(t)
 	if listed, err := f.Look(); len(listed) > 0 || err != nil {
 		t.Errorf("at first %v (%v)", listed, err)

@@ -40,12 +40,12 @@ func (s *Syncer) look() {
 	}
 }
 
-// beyondShare is the message when there are more accounts than room. It contains no number and
+// overShareMessage is the message when there are more accounts than room. It contains no number and
 // no name: a user who can annotate accounts could change them again and again. Then the message
 // would never be the same for long enough to be reported as lasting.
-const beyondShare = "some accounts have a scope and are not protected, because they are beyond their namespace's " +
-	"share of the lists: " +
-	"`bulkhead scope list` shows them as pending, and each has an event " + ReasonBeyondShare
+const overShareMessage = "some accounts have a scope and are not protected, because they are beyond their " +
+	"namespace's share of the lists: " +
+	"`bulkhead scope list` shows them as pending, and each has an event " + ReasonOverShare
 
 // write updates the lists from the annotations in the cluster.
 func (s *Syncer) write(ctx context.Context) {
@@ -58,13 +58,13 @@ func (s *Syncer) write(ctx context.Context) {
 		}
 		return err != nil
 	})
-	next, beyond := scopelist.Fit(slices.Concat(s.wanted, s.keep(ctx, s.wanted)))
-	s.beyond = make(map[scopelist.Account]bool, len(beyond))
-	for _, account := range beyond {
-		s.beyond[account] = true
+	next, overShare := scopelist.Fit(slices.Concat(s.wanted, s.keep(ctx, s.wanted)))
+	s.overShare = make(map[scopelist.Account]bool, len(overShare))
+	for _, account := range overShare {
+		s.overShare[account] = true
 	}
-	if len(beyond) > 0 {
-		s.notice(beyondShare)
+	if len(overShare) > 0 {
+		s.notice(overShareMessage)
 	}
 	for _, l := range s.lists {
 		if !l.readable {

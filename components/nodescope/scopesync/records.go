@@ -55,13 +55,13 @@ func (r *recorder) record(ctx context.Context, now scopelist.Record) (wrong stri
 // recall reads the details in the last record, so that the times since which accounts are live
 // survive a restart. If the record cannot be read, accounts are live since now.
 func (r *recorder) recall(ctx context.Context) map[scopelist.Account]scopelist.Detail {
-	told, err := r.client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
+	lastReason, err := r.client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
 		metav1.GetOptions{})
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot read the last record: accounts count as live since now")
 		return nil
 	}
-	last, err := scopelist.DecodeRecord(told.Data[r.node])
+	last, err := scopelist.DecodeRecord(lastReason.Data[r.node])
 	if err != nil {
 		return nil
 	}

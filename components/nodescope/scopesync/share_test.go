@@ -55,7 +55,7 @@ func (w *world) listedIn(namespace string) (names []string) {
 
 // A namespace may use all room that no other namespace needs. When another namespace or
 // kube-system gets an account, that account is listed. The process stays ready.
-func TestATenantDoesNotTakeTheRoomOfAnother(t *testing.T) {
+func TestNamespaceDoesNotUseTheShareOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, tenant(scopelist.MaxAccounts+100)...)
 		stop := w.start()
@@ -63,7 +63,7 @@ func TestATenantDoesNotTakeTheRoomOfAnother(t *testing.T) {
 		if got := len(w.listedIn("a-tenant")); got != scopelist.MaxAccounts {
 			t.Errorf("alone, %d accounts are listed", got)
 		}
-		w.expectNotice(beyondShare)
+		w.expectNotice(overShareMessage)
 		for _, sa := range []*corev1.ServiceAccount{in("ns", 5000, account("agent", true)),
 			in("kube-system", 5000, account("kube-proxy", true))} {
 			if _, err := w.client.CoreV1().ServiceAccounts(sa.Namespace).Create(t.Context(), sa,
@@ -82,7 +82,7 @@ func TestATenantDoesNotTakeTheRoomOfAnother(t *testing.T) {
 		w.load("authorization", "admission")
 		settle(20)
 		w.expectState("the other", "agent", both)
-		w.expectNotice(beyondShare)
+		w.expectNotice(overShareMessage)
 		stop()
 	})
 }
@@ -115,7 +115,7 @@ func TestANewHostListsTheSame(t *testing.T) {
 
 // An account beyond the share of its namespace gets an event. Each turn sends a few events, and
 // the namespaces take turns.
-func TestAccountsBeyondTheShareAreTold(t *testing.T) {
+func TestAccountsOverTheShareGetAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(tenant(scopelist.MaxAccounts+100), in("zz", 1, account("agent", true)))...)
 		stop := w.start()
@@ -123,7 +123,7 @@ func TestAccountsBeyondTheShareAreTold(t *testing.T) {
 		time.Sleep(time.Second)
 		w.expectTold("at first", map[string]int{ReasonPending: accountsAtOnce})
 		settle(scopelist.MaxAccounts/accountsAtOnce + 8)
-		w.expectTold("then", map[string]int{ReasonPending: scopelist.MaxAccounts - accountsAtOnce, ReasonBeyondShare: 101,
+		w.expectTold("then", map[string]int{ReasonPending: scopelist.MaxAccounts - accountsAtOnce, ReasonOverShare: 101,
 			ReasonProblem: 1})
 		settle(10)
 		w.expectTold("again", map[string]int{})
@@ -172,7 +172,7 @@ func TestManyThatLeave(t *testing.T) {
 
 // An account is live when both components have seen its annotations. If a component does not
 // answer, no live account becomes pending.
-func TestLiveIsWhatTheComponentsHaveSeen(t *testing.T) {
+func TestAccountIsLiveWhenBothComponentsHaveSeenIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := func(version, scope string) *corev1.ServiceAccount {
 			sa := account("agent", true)

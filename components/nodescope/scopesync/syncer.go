@@ -87,11 +87,11 @@ type Syncer struct {
 	seen [2]SeenVersions
 	// wanted are the accounts with a scope, in the order in which they get a place. beyond are
 	// the accounts without a place.
-	wanted   []scopelist.Candidate
-	beyond   map[scopelist.Account]bool
-	details  map[scopelist.Account]scopelist.Detail
-	recorder recorder
-	teller   teller
+	wanted        []scopelist.Candidate
+	overShare     map[scopelist.Account]bool
+	details       map[scopelist.Account]scopelist.Detail
+	recorder      recorder
+	eventReporter eventReporter
 	// problems are the errors of this turn. notices are conditions that only a change in the
 	// cluster can remove, such as a full list.
 	problems, notices []string
@@ -120,7 +120,7 @@ func New(config Config) *Syncer {
 		{file: config.Admission, of: func(l LoadedFiles) LoadedFile { return l.Admission }},
 	}
 	s.recorder = recorder{client: config.Client, node: config.NodeName}
-	s.teller = newTeller(config, s.index)
+	s.eventReporter = newTeller(config, s.index)
 	return s
 }
 
@@ -165,10 +165,10 @@ func (s *Syncer) turn(ctx context.Context) {
 	s.askSeen(ctx)
 	states := s.states()
 	if why == "" {
-		s.teller.tell(ctx, s.wanted, s.beyond, states)
+		s.eventReporter.report(ctx, s.wanted, s.overShare, states)
 	}
 	problem := s.all()
-	s.teller.complain(problem)
+	s.eventReporter.complain(problem)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}

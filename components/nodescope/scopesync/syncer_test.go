@@ -53,7 +53,7 @@ func TestAnAccountsLife(t *testing.T) {
 }
 
 // The conditions under which an account stays in the lists, and those under which it leaves.
-func TestWhoMayLeave(t *testing.T) {
+func TestConditionsForRemovalFromTheList(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		account *corev1.ServiceAccount

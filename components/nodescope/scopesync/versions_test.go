@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAsk(t *testing.T) {
+func TestAskComponentVersions(t *testing.T) {
 	for _, tc := range []struct {
 		name, body string
 		status     int
@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 		wrong      string
 	}{
 		{"an answer", `{"serviceaccounts":"12","pods":"7"}`, 200, SeenVersions{"serviceaccounts": "12", "pods": "7"}, ""},
-		{"nothing seen yet", `{}`, 200, SeenVersions{}, ""},
+		{"no versions seen yet", `{}`, 200, SeenVersions{}, ""},
 		{"an older component", "404 page not found", 404, nil, "404 Not Found"},
 		{"a redirect", "", 302, nil, "302 Found"},
 		{"no JSON", "ok", 200, nil, "invalid character"},

@@ -42,7 +42,7 @@ func down(ctx context.Context, only string) error {
 	defer unlock()
 	engine, running := host.Running(ctx, io.Discard)
 	if !running {
-		w.progress.Say("No Docker engine runs, so no cluster does.")
+		w.progress.Logf("No Docker engine runs, so no cluster does.")
 		return nil
 	}
 	cluster, err := w.cluster(engine, cmp.Or(only, refcluster.DefaultName))
@@ -68,7 +68,7 @@ func down(ctx context.Context, only string) error {
 func (w *workspace) removeClusters(ctx context.Context, engine host.Engine, first *refcluster.Cluster) error {
 	names, err := first.Names()
 	if err == nil && len(names) == 0 {
-		w.progress.Say("There is no cluster.")
+		w.progress.Logf("There is no cluster.")
 	}
 	for _, name := range names {
 		cluster, failed := w.cluster(engine, name)
@@ -86,7 +86,7 @@ func (w *workspace) removeCluster(ctx context.Context, cluster *refcluster.Clust
 		return err
 	}
 	if !exists {
-		w.progress.Say("There is no cluster %s.", cluster.Name)
+		w.progress.Logf("There is no cluster %s.", cluster.Name)
 		return nil
 	}
 	if err := cluster.CheckOurs(ctx); err != nil {
@@ -104,7 +104,7 @@ func (w *workspace) stopEngine(ctx context.Context) error {
 			return err
 		})
 	if err == nil && !stopped {
-		w.progress.Say("    the engine continues to run: it has other containers")
+		w.progress.Logf("    the engine continues to run: it has other containers")
 	}
 	return err
 }

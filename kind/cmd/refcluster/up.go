@@ -131,10 +131,10 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 }
 
 func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, want wanted) {
-	w.progress.Say("\nThe cluster is up, profile %s, after %s.", want.profile, w.progress.Elapsed())
-	w.progress.Say("kubeconfig: %s\n", cluster.Kubeconfig())
+	w.progress.Logf("\nThe cluster is up, profile %s, after %s.", want.profile, w.progress.Elapsed())
+	w.progress.Logf("kubeconfig: %s\n", cluster.Kubeconfig())
 	if status, err := cluster.InstalledStatus(ctx); err == nil {
-		w.progress.Say("%s\n", status)
+		w.progress.Logf("%s\n", status)
 	}
 	fmt.Printf("Try it (first: %s):\n", envOf(want.name))
 	as := "--as=system:node:" + cluster.Worker() + " --as-group=system:nodes"

@@ -15,12 +15,12 @@ func TestTheInstallersFlags(t *testing.T) {
 		want wanted
 		is   []string
 	}{
-		{"nothing more", wanted{profile: "hardened"}, []string{"--kubelet-api", "--node-scope=false"}},
+		{"no flags", wanted{profile: "hardened"}, []string{"--kubelet-api", "--node-scope=false"}},
 		{"node scope", wanted{profile: "hardened", nodeScope: true}, []string{"--kubelet-api", "--node-scope=true"}},
-		{"node scope in parity, and a flag of somebody's own",
+		{"node scope in parity, and an extra flag",
 			wanted{profile: "parity", nodeScope: true, extra: []string{"--x"}},
 			[]string{"--kubelet-api", "--node-scope=true", "--x"}},
-		{"no node scope where nothing of ours is", wanted{profile: "in-tree", nodeScope: true}, []string{"--kubelet-api"}},
+		{"no node scope in in-tree", wanted{profile: "in-tree", nodeScope: true}, []string{"--kubelet-api"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.is, tc.want.flags("--kubelet-api")); diff != "" {
@@ -30,7 +30,7 @@ func TestTheInstallersFlags(t *testing.T) {
 	}
 }
 
-func TestWhoHoldsKubeProxy(t *testing.T) {
+func TestProfilesThatScopeKubeProxy(t *testing.T) {
 	for _, tc := range []struct {
 		want wanted
 		is   bool
@@ -46,7 +46,7 @@ func TestWhoHoldsKubeProxy(t *testing.T) {
 	}
 }
 
-func TestAShellIsToldOfTheClusterThatWasMade(t *testing.T) {
+func TestEnvCommandOfTheCluster(t *testing.T) {
 	for name, want := range map[string]string{
 		"bulkhead":        `eval "$(make env)"`,
 		"bulkhead-second": `eval "$(go run ./kind/cmd/refcluster env --name=bulkhead-second)"`,

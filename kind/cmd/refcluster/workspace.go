@@ -54,7 +54,7 @@ func (w *workspace) engine(ctx context.Context) (engine host.Engine, err error) 
 			return err
 		})
 	if err == nil && engine.Private {
-		w.progress.Say("    the machine's own Docker may not run privileged containers: using a private engine at %s",
+		w.progress.Logf("    the machine's own Docker may not run privileged containers: using a private engine at %s",
 			engine.Host)
 	}
 	return engine, err

@@ -21,8 +21,8 @@ func TestSpecFile(t *testing.T) {
 		{"create takes the equals form", []string{"create", "--bundle=/b", "id"}, "/b/config.json", false},
 		{"run without a bundle is the working directory", []string{"run", "id"}, "config.json", false},
 		{"exec names its process file", []string{"exec", "--process", "/p.json", "id"}, "/p.json", true},
-		{"exec without one has nothing to rewrite", []string{"exec", "id", "sh"}, "", true},
-		{"other commands have nothing to rewrite", []string{"delete", "id"}, "", false},
+		{"exec without a process file: nothing to rewrite", []string{"exec", "id", "sh"}, "", true},
+		{"other command: nothing to rewrite", []string{"delete", "id"}, "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file, isProcess := specFile(tc.args)
@@ -33,7 +33,7 @@ func TestSpecFile(t *testing.T) {
 	}
 }
 
-func TestRelax(t *testing.T) {
+func TestRelaxSpec(t *testing.T) {
 	const process = `{"args":["sh"],"rlimits":[{}],"oomScoreAdj":-999,"capabilities":{"bounding":["CAP_SYS_RESOURCE","CAP_KILL"],"effective":["CAP_KILL"]}}`
 	want := map[string]any{
 		"args":         []any{"sh"},

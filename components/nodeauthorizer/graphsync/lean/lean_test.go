@@ -66,7 +66,7 @@ func leanMeta() metav1.ObjectMeta {
 }
 
 // For each kind, every used field stays, and all other fields are removed.
-func TestWhatIsReadStays(t *testing.T) {
+func TestDecodedFieldsStay(t *testing.T) {
 	node, yes := "node", true
 	marked := meta()
 	marked.Annotations[corev1.MirrorPodAnnotationKey] = "yes"

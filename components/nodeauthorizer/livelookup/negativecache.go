@@ -46,27 +46,27 @@ func (q question) canExist() bool {
 // graph.
 const nodeItself = graph.Kind(math.MaxUint8)
 
-// held is a cache of questions for which a recent read returned nothing new. Callers do not ask
+// negativeCache is a cache of questions for which a recent read returned nothing new. Callers do not ask
 // about a relation that is in the view, so these are questions about unrelated objects. When the
 // cache is full, the least recently used question is removed and will be read again.
-type held struct {
+type negativeCache struct {
 	questions *cache.LRUExpireCache
 	clock     clock.PassiveClock
-	hold      time.Duration
+	ttl       time.Duration
 }
 
-func newHeld(limits Limits, clock clock.PassiveClock) held {
-	return held{cache.NewLRUExpireCacheWithClock(limits.Held, clock), clock, limits.Hold}
+func newNegativeCache(limits Limits, clock clock.PassiveClock) negativeCache {
+	return negativeCache{cache.NewLRUExpireCacheWithClock(limits.NegativeCacheSize, clock), clock, limits.NegativeCacheTTL}
 }
 
-func (h held) has(asked question) bool {
+func (h negativeCache) has(asked question) bool {
 	_, ok := h.questions.Get(asked)
 	return ok
 }
 
-// add keeps the question in the cache until Limits.Hold after its read began.
-func (h held) add(asked question, began time.Time) {
-	if left := h.hold - h.clock.Since(began); left > 0 {
+// add keeps the question in the cache until Limits.NegativeCacheTTL after its read began.
+func (h negativeCache) add(asked question, began time.Time) {
+	if left := h.ttl - h.clock.Since(began); left > 0 {
 		h.questions.Add(asked, nil, left)
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
-// beyondFlags are the flags for the rules that upstream does not have.
-type beyondFlags struct {
+// extensionFlags are the flags for the rules that upstream does not have.
+type extensionFlags struct {
 	mode                string
 	ruleModes           map[string]string
 	grace               time.Duration
 	credentialProviders bool
 }
 
-func (f *beyondFlags) add(fs *pflag.FlagSet) {
+func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	const asBefore = " Without this flag, the value of the last install"
 	f.ruleModes = map[string]string{}
 	fs.StringVar(&f.mode, "beyond-upstream", "",
@@ -37,16 +37,16 @@ func (f *beyondFlags) add(fs *pflag.FlagSet) {
 		"Whether kubelets have credential providers that use ServiceAccount tokens."+asBefore+".")
 }
 
-// beyond returns the settings from the flags. For a flag that is not set, it returns the recorded
+// extensions returns the settings from the flags. For a flag that is not set, it returns the recorded
 // value of the installation on this host.
-func (f *hostFlags) beyond(fs *pflag.FlagSet, given *beyondFlags) (controlplane.Beyond, error) {
+func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (controlplane.Extensions, error) {
 	record, err := controlplane.ReadRecord(f.layout)
 	if err != nil {
-		return controlplane.Beyond{}, err
+		return controlplane.Extensions{}, err
 	}
-	var b controlplane.Beyond
+	var b controlplane.Extensions
 	if record != nil {
-		b = record.Beyond
+		b = record.Extensions
 	}
 	if fs.Changed("beyond-upstream") {
 		b.Mode = given.mode

@@ -15,36 +15,38 @@ import (
 
 const beyondRecord = `{"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000, "credentialProviderTokens": true}}`
 
-func TestALaterRunKeepsWhatWasSaidOfOptionalRules(t *testing.T) {
+func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 	minute, second, yes, no := time.Minute, time.Second, true, false
 	for _, tc := range []struct {
 		name, record string
 		args         []string
-		want         controlplane.Beyond
+		want         controlplane.Extensions
 	}{
-		{"a first run leaves all to the profile", "", nil, controlplane.Beyond{}},
-		{"a run after an older version does too", `{"profile": "hardened"}`, nil, controlplane.Beyond{}},
-		{"a later run keeps what was chosen", beyondRecord, nil,
-			controlplane.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &minute,
+		{"a first run leaves all to the profile", "", nil, controlplane.Extensions{}},
+		{"a run after an older version does too", `{"profile": "hardened"}`, nil, controlplane.Extensions{}},
+		{"reinstall keeps the chosen modes", beyondRecord, nil,
+			controlplane.Extensions{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off"},
+				TerminatedPodGrace:       &minute,
 				CredentialProviderTokens: &yes}},
-		{"the flags change what they name", beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
-			controlplane.Beyond{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
+		{"flags change only their own modes",
+			beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
+			controlplane.Extensions{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
 				CredentialProviderTokens: &yes}},
 		{"single rules replace single rules", beyondRecord,
 			[]string{"--rule-mode=NA-SA-3=audit", "--credential-provider-tokens=false"},
-			controlplane.Beyond{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
+			controlplane.Extensions{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
 				CredentialProviderTokens: &no}},
 		{"an empty value goes back to the profile", beyondRecord, []string{"--beyond-upstream=", "--rule-mode="},
-			controlplane.Beyond{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
+			controlplane.Extensions{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				common hostFlags
-				beyond beyondFlags
+				common     hostFlags
+				extensions extensionFlags
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			common.add(fs)
-			beyond.add(fs)
+			extensions.add(fs)
 			common.layout.State = t.TempDir()
 			if tc.record != "" {
 				writeRecord(t, common.layout.State, tc.record)
@@ -52,7 +54,7 @@ func TestALaterRunKeepsWhatWasSaidOfOptionalRules(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := common.beyond(fs, &beyond)
+			got, err := common.extensions(fs, &extensions)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}

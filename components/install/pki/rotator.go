@@ -30,8 +30,8 @@ func (p Policy) Interval() time.Duration {
 	return max(10*time.Second, min(time.Hour, p.RenewBefore/10))
 }
 
-// Keeper renews a set of certificates.
-type Keeper struct {
+// Rotator renews a set of certificates.
+type Rotator struct {
 	Leaves []Leaf
 	Policy Policy
 	Now    func() time.Time
@@ -55,7 +55,7 @@ type Status struct {
 }
 
 // Status returns the state of every certificate.
-func (k Keeper) Status() []Status {
+func (k Rotator) Status() []Status {
 	var all []Status
 	for _, leaf := range k.Leaves {
 		all = append(all, k.status(leaf))
@@ -63,7 +63,7 @@ func (k Keeper) Status() []Status {
 	return all
 }
 
-func (k Keeper) status(leaf Leaf) Status {
+func (k Rotator) status(leaf Leaf) Status {
 	s := Status{Name: leaf.Name, File: leaf.CertFile}
 	cert, _, err := load(leaf.Pair)
 	if errors.Is(err, os.ErrNotExist) {
@@ -79,7 +79,7 @@ func (k Keeper) status(leaf Leaf) Status {
 	return s
 }
 
-func (k Keeper) due(leaf Leaf, cert *x509.Certificate) string {
+func (k Rotator) due(leaf Leaf, cert *x509.Certificate) string {
 	left := cert.NotAfter.Sub(k.Now())
 	switch {
 	case left <= 0:
@@ -119,7 +119,7 @@ func (l Leaf) describes(cert *x509.Certificate) bool {
 
 // Renew renews the certificates that are due, or all of them if all is true. It returns the names
 // of the renewed certificates. If one renewal fails, the others continue.
-func (k Keeper) Renew(all bool) (renewed []string, err error) {
+func (k Rotator) Renew(all bool) (renewed []string, err error) {
 	unlock, err := k.lock()
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (k Keeper) Renew(all bool) (renewed []string, err error) {
 
 // lock waits until no other process renews. It works on a read-only mount. If a process is killed,
 // the kernel releases its lock.
-func (k Keeper) lock() (unlock func(), err error) {
+func (k Rotator) lock() (unlock func(), err error) {
 	if k.Lock == "" {
 		return func() {}, nil
 	}
@@ -166,7 +166,7 @@ func (k Keeper) lock() (unlock func(), err error) {
 
 // Watch renews certificates that are due until ctx ends. It retries a renewal that fails, because
 // the old certificate is still valid for some time.
-func (k Keeper) Watch(ctx context.Context) error {
+func (k Rotator) Watch(ctx context.Context) error {
 	ticker := time.NewTicker(k.Policy.Interval())
 	defer ticker.Stop()
 	klog.InfoS("Keeping certificates alive", "validity", k.Policy.Validity, "renewBefore", k.Policy.RenewBefore,

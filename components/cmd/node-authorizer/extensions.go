@@ -17,26 +17,26 @@ import (
 // defaultGrace gives containers time to stop after the pod's phase has changed.
 const defaultGrace = 30 * time.Second
 
-// beyondOptions are the flags of the rules that upstream does not have.
-type beyondOptions struct {
-	program.Beyond
+// extensionOptions are the flags of the rules that upstream does not have.
+type extensionOptions struct {
+	program.Extensions
 
 	grace               time.Duration
 	credentialProviders bool
 }
 
-// beyond is the configuration from beyondOptions.
-type beyond struct {
+// extensions is the configuration from beyondOptions.
+type extensions struct {
 	modes               map[rules.ID]rules.Mode
 	grace               time.Duration
 	credentialProviders bool
 }
 
-func defaultBeyondOptions() beyondOptions {
-	return beyondOptions{Beyond: program.DefaultBeyond(), grace: defaultGrace}
+func defaultExtensionOptions() extensionOptions {
+	return extensionOptions{Extensions: program.DefaultExtensions(), grace: defaultGrace}
 }
 
-func (o *beyondOptions) add(fs *pflag.FlagSet) {
+func (o *extensionOptions) add(fs *pflag.FlagSet) {
 	o.Add(fs,
 		"What becomes of a request that the in-tree Node authorizer would allow and a stricter, optional rule would not: "+
 			"enforce refuses it, audit allows it and reports it by log and metric, off looks no further.",
@@ -50,7 +50,7 @@ func (o *beyondOptions) add(fs *pflag.FlagSet) {
 }
 
 // validate returns every problem.
-func (o *beyondOptions) validate() []error {
+func (o *extensionOptions) validate() []error {
 	_, problems := o.Modes(nodeauthorizer.Rules)
 	if o.grace < 0 {
 		problems = append(problems,
@@ -60,7 +60,7 @@ func (o *beyondOptions) validate() []error {
 }
 
 // config must be called only on valid options.
-func (o *beyondOptions) config() beyond {
+func (o *extensionOptions) config() extensions {
 	modes, _ := o.Modes(nodeauthorizer.Rules)
-	return beyond{modes: modes, grace: o.grace, credentialProviders: o.credentialProviders}
+	return extensions{modes: modes, grace: o.grace, credentialProviders: o.credentialProviders}
 }

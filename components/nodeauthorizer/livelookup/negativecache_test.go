@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 )
 
-func TestAnAnswerWithNothingNewIsHeldForAMoment(t *testing.T) {
+func TestUnchangedResultIsCachedBriefly(t *testing.T) {
 	const latency = 50 * time.Millisecond
 	bubble(t, after(latency, both), func(t *testing.T, s *server, r *Reader) {
 		expect := func(reads int, when string) {
@@ -26,7 +26,7 @@ func TestAnAnswerWithNothingNewIsHeldForAMoment(t *testing.T) {
 			}
 		}
 		secret(t.Context(), r, "n1", "x")
-		time.Sleep(DefaultLimits().Hold - latency)
+		time.Sleep(DefaultLimits().NegativeCacheTTL - latency)
 		secret(t.Context(), r, "n1", "x")
 		expect(1, "as long after the read began")
 		time.Sleep(time.Nanosecond)
@@ -67,7 +67,7 @@ func TestAnAnswerAboutAPodIsForItsUIDOnly(t *testing.T) {
 }
 
 // A result with news is not held: if the object is deleted and created again, it is read again.
-func TestAnAnswerWithNewsIsNotHeld(t *testing.T) {
+func TestChangedResultIsNotCached(t *testing.T) {
 	bubble(t, onePod, func(t *testing.T, s *server, r *Reader) {
 		for range 3 {
 			secret(t.Context(), r, "n1", "x")
@@ -79,9 +79,9 @@ func TestAnAnswerWithNewsIsNotHeld(t *testing.T) {
 }
 
 // The number of held questions is limited. A question that was removed is read again.
-func TestHeldQuestionsAreBounded(t *testing.T) {
+func TestCachedLookupsAreBounded(t *testing.T) {
 	clock := clocktesting.NewFakeClock(time.Now())
-	h := newHeld(Limits{Held: 100, Hold: time.Second}, clock)
+	h := newNegativeCache(Limits{NegativeCacheSize: 100, NegativeCacheTTL: time.Second}, clock)
 	for i := range 10_000 {
 		h.add(question{node: "n1", kind: graph.Secret, namespace: "ns", name: fmt.Sprint(i)}, clock.Now())
 	}
@@ -101,7 +101,7 @@ func TestHeldQuestionsAreBounded(t *testing.T) {
 }
 
 // All times except the duration of a read use the configured clock.
-func TestTheClockIsTheCallers(t *testing.T) {
+func TestReaderUsesTheConfiguredClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := clocktesting.NewFakeClock(time.Now())
 		s := &server{answer: both}

@@ -14,41 +14,41 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-func TestBeyondUpstream(t *testing.T) {
+func TestExtensionModes(t *testing.T) {
 	changed := nodeauthorizer.Modes(rules.Audit)
 	changed["NA-CSR-1"], changed["NA-POD-6"] = rules.Off, rules.Enforce
 	for _, tt := range []struct {
 		name string
 		args []string
-		want beyond
+		want extensions
 	}{
-		{"everything is enforced unless told otherwise", nil,
-			beyond{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, false}},
+		{"default: all rules are enforced", nil,
+			extensions{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, false}},
 		{"everything can be off", []string{"--beyond-upstream=off"},
-			beyond{nodeauthorizer.Modes(rules.Off), 30 * time.Second, false}},
+			extensions{nodeauthorizer.Modes(rules.Off), 30 * time.Second, false}},
 		{"single rules differ", []string{"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=off,NA-POD-6=enforce"},
-			beyond{changed, 30 * time.Second, false}},
+			extensions{changed, 30 * time.Second, false}},
 		{"single rules are named one by one",
 			[]string{"--rule-mode=NA-CSR-1=off", "--rule-mode=NA-POD-6=enforce", "--beyond-upstream=audit"},
-			beyond{changed, 30 * time.Second, false}},
+			extensions{changed, 30 * time.Second, false}},
 		{"the grace may be none", []string{"--terminated-pod-grace=0"},
-			beyond{nodeauthorizer.Modes(rules.Enforce), 0, false}},
+			extensions{nodeauthorizer.Modes(rules.Enforce), 0, false}},
 		{"credential providers may be there", []string{"--credential-provider-tokens"},
-			beyond{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, true}},
+			extensions{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := parse(tt.args)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got.beyond, cmp.AllowUnexported(beyond{})); diff != "" {
+			if diff := cmp.Diff(tt.want, got.extensions, cmp.AllowUnexported(extensions{})); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestEveryProblemBeyondUpstreamIsTold(t *testing.T) {
+func TestEveryInvalidExtensionModeIsReported(t *testing.T) {
 	_, err := parse([]string{"--beyond-upstream=on", "--rule-mode=NA-LEASE-1=off,NA-CSR-1=on,NA-X-1=off",
 		"--terminated-pod-grace=-1s"})
 	if err == nil {
@@ -66,13 +66,13 @@ func TestEveryProblemBeyondUpstreamIsTold(t *testing.T) {
 }
 
 // A rule that is off needs no watch.
-func TestWhatIsWatched(t *testing.T) {
+func TestWatchedResourcesPerRuleMode(t *testing.T) {
 	for mode, want := range map[rules.Mode]watches{
 		rules.Off:     {grace: -1},
 		rules.Audit:   {nodes: true, requests: true, claims: true, grace: time.Minute},
 		rules.Enforce: {nodes: true, requests: true, claims: true, grace: time.Minute},
 	} {
-		got := syncOptions(&config{beyond: beyond{modes: nodeauthorizer.Modes(mode), grace: time.Minute}})
+		got := syncOptions(&config{extensions: extensions{modes: nodeauthorizer.Modes(mode), grace: time.Minute}})
 		if diff := cmp.Diff(want,
 			watches{got.Nodes, got.CertificateSigningRequests, got.PersistentVolumeClaims, got.TerminatedPodGrace},
 			cmp.AllowUnexported(watches{})); diff != "" {
