@@ -45,7 +45,7 @@ var _ = Describe("bulkhead scope suggest", Label(OnHost), func() {
 				"nodes covers it")
 			nodes := row(s, "nodes")
 			Expect(nodes.Seen).To(BeNumerically(">", 0), "%+v", nodes)
-			Expect(nodes.Extensions).To(BeZero(), "%+v", nodes)
+			Expect(nodes.OtherNodes).To(BeZero(), "%+v", nodes)
 			Expect(nodes.Stops).To(ContainElement("get"), "of other nodes")
 		})
 
@@ -53,7 +53,7 @@ var _ = Describe("bulkhead scope suggest", Label(OnHost), func() {
 		decide(ctx, podOf(watched), bystander(other, Get(api.Pods)))
 		s := suggested(ctx, stage.Namespace, watched)
 		pods := row(s, "pods")
-		Expect(pods.Held).To(BeFalse(), "%+v", pods)
+		Expect(pods.InScope).To(BeFalse(), "%+v", pods)
 		Expect(pods.Why).To(ContainSubstring("[NS-POD-1]"))
 		Expect(strings.Split(s.Annotation, ",")).NotTo(ContainElement("pods"))
 	})

@@ -37,7 +37,7 @@ type Suggestion struct {
 // Resource is a resource with the requests for it that were seen.
 type Resource struct {
 	Name string `json:"name"`
-	// Seen is the number of permitted requests. Beyond is how many of them a scope would deny.
+	// Seen is the number of permitted requests. OtherNodes is how many of them a scope would deny.
 	Seen       int `json:"seen"`
 	OtherNodes int `json:"beyond"`
 	// InScope is true if the resource is in the scope.
