@@ -65,70 +65,65 @@ var Rules = slices.Concat(beforeRules, pathRules, strictRules, aroundRules)
 var beforeRules = []rules.Rule{
 	{
 		ID: RulePathEmptySegment,
-		Description: "A path begins with a slash and has no empty segment (\"//\"); one slash at its end is no segment. " +
-			"Anything else is answered 400.",
+		Description: "A path begins with a slash and has no empty segment (\"//\"). One slash at its end is " +
+			"allowed. Any other path gets a 400.",
 		Source: "Bulkhead: the kubelet authorizes the path as it came (pkg/kubelet/server/auth.go isSubpath) and cleans " +
 			"it afterwards (net/http ServeMux)",
 		Extension: true,
 	},
 	{
 		ID:          RulePathDotSegment,
-		Description: "A path has no segment \".\" or \"..\", encoded or not. One that has is answered 400.",
+		Description: "A path has no segment \".\" or \"..\", encoded or not. A path with one gets a 400.",
 		Source:      "Bulkhead: as KA-PATH-1; RFC 3986 section 5.2.4",
 		Extension:   true,
 	},
 	{
 		ID: RulePathBytes,
-		Description: "A path is printable UTF-8, encoded once: no encoded slash, no backslash, no NUL or other control " +
-			"character, nothing that would decode once more. " +
-			"Anything else is answered 400.",
+		Description: "A path is printable UTF-8 and encoded once: no encoded slash, no backslash, no NUL or other " +
+			"control character, nothing that is encoded twice. Any other path gets a 400.",
 		Source:    "Bulkhead: RFC 3986 section 7.3; the path is also what the audit line shows",
 		Extension: true,
 	},
 	{
 		ID: RulePathLookAlike,
-		Description: "A path does not begin with an endpoint of the kubelet in another case, or with characters behind its " +
-			"name (\"/Exec/\", \"/exec;a/\", \"/exec./\"). One that " +
-			"does is answered 400.",
+		Description: "A path does not begin with an endpoint of the kubelet in another case, or with characters " +
+			"after its name (\"/Exec/\", \"/exec;a/\", \"/exec./\"). Such a path gets a 400.",
 		Source:    "Bulkhead: RFC 3986 section 6.2.2.1; the kubelet compares paths in their case",
 		Extension: true,
 	},
 	{
-		ID: RuleMethodNotServed,
-		Description: "CONNECT and TRACE are answered 405, websockets over HTTP/2 among them: the kubelet serves neither, " +
-			"and both are for the proxy itself.",
-		Source:    "Bulkhead: RFC 9110 sections 9.3.6 and 9.3.8, RFC 8441",
-		Extension: true,
+		ID:          RuleMethodNotServed,
+		Description: "CONNECT and TRACE, and websockets over HTTP/2, get a 405. The kubelet serves none of them.",
+		Source:      "Bulkhead: RFC 9110 sections 9.3.6 and 9.3.8, RFC 8441",
+		Extension:   true,
 	},
 	{
 		ID: RuleLimit,
-		Description: "One client has a bounded share: of connections, of the size of what it sends, of the time it takes " +
-			"to send it, and of the questions that its " +
-			"credentials cost the API server. What is beyond is answered 431, 413, 408 or 429, or its connection ends, and " +
-			"costs nobody else anything.",
+		Description: "Each client has a limited share of connections, of the size of its requests, of the time to " +
+			"send them, and of the calls to the API server that its credentials cause. A request beyond these " +
+			"gets a 431, 413, 408 or 429, or its connection is closed. Other clients are not affected.",
 		Source: "Bulkhead: the kubelet asks the API server about every token it has not seen (cmd/kubelet/app/auth.go " +
 			"BuildAuthn)",
 		Extension: true,
 	},
 	{
 		ID: RuleAuthenticated,
-		Description: "A request without credentials that authenticate is answered 401: a client certificate that the " +
-			"cluster's client CA signed, or a bearer token that the " +
-			"API server knows, as a header or as a websocket sub-protocol.",
+		Description: "A request without valid credentials gets a 401. Valid are a client certificate of the " +
+			"cluster's client CA, and a bearer token that the API server accepts, in a header or as a websocket " +
+			"sub-protocol.",
 		Source: "cmd/kubelet/app/auth.go BuildAuthn; \"Kubelet Authentication / Authorization\" (design-proposals-archive)",
 	},
 	{
 		ID: RuleAnonymous,
-		Description: "A request without credentials is system:anonymous only if the operator has switched that on. A " +
-			"request with credentials that were rejected never is: " +
-			"it is answered 401.",
+		Description: "A request without credentials is system:anonymous only if the operator has turned that on. " +
+			"A request with rejected credentials is never anonymous and gets a 401.",
 		Source: "cmd/kubelet/app/auth.go BuildAuthn; \"Kubelet Authentication / Authorization\" (design-proposals-archive)",
 	},
 	{
 		ID: RuleRevoked,
-		Description: "A client certificate is answered 401 if a revocation list names it, or a CA in any of its chains; " +
-			"and, if the operator wants that, if the list of its CA " +
-			"has expired. To take a list away undoes nothing, also after a restart.",
+		Description: "A client certificate gets a 401 if a revocation list names it or a CA in any of its chains, " +
+			"and, if the operator has turned that on, if the list of its CA has expired. Removing a list does not " +
+			"undo a revocation, also after a restart.",
 		Source: "Bulkhead: \"Kubelet Authentication / Authorization\" (design-proposals-archive), Future Work; RFC " +
 			"5280 section 6.3",
 		Extension:  true,
@@ -136,16 +131,16 @@ var beforeRules = []rules.Rule{
 	},
 	{
 		ID: RuleCredential,
-		Description: "A request is answered 401 if the ID of the credential that authenticates it is in the " +
-			"cluster's list of revoked credentials: a client certificate by its SHA-256, a token by its ID.",
+		Description: "A request gets a 401 if the ID of its credential is in the cluster's list of revoked " +
+			"credentials: the SHA-256 of a client certificate, or the ID of a token.",
 		Source:     "Bulkhead: the kubelet knows no revocation; the ID is that of KEP-4193",
 		Extension:  true,
 		Configured: true,
 	},
 	{
 		ID: RuleAudience,
-		Description: "A bearer token that is for the API server and not for kubelets does not authenticate at one: whoever " +
-			"owns the node could use it at the API server.",
+		Description: "A bearer token for the audience of the API server does not authenticate at a kubelet: an " +
+			"attacker with control of the node could use it at the API server.",
 		Source:    "Bulkhead: the kubelet sends no audiences (cmd/kubelet/app/auth.go BuildAuthn)",
 		Extension: true,
 		Optional:  true,

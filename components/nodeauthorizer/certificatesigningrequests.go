@@ -19,8 +19,8 @@ var (
 	}
 	certificateSigningRequestOwn = rules.Rule{
 		ID: "NA-CSR-1",
-		Description: "A node may get, list and watch only certificate signing requests of its own (spec.username is the " +
-			"node's), one at a time and by name.",
+		Description: "A node may get, list and watch only its own certificate signing requests (spec.username is " +
+			"the node's user name), one at a time and by name.",
 		Source: "Bulkhead: upstream lets every node read all of them; pkg/kubelet/certificate and " +
 			"client-go/util/certificate/csr watch one by name",
 		Extension: true,

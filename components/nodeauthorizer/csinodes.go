@@ -8,13 +8,13 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 var (
 	csiNodeCreate = rules.Rule{
 		ID:          "NA-CSINODE-1",
-		Description: "A node may create a CSINode; it may not list, watch or delete many at once.",
+		Description: "A node may create a CSINode. It may not list, watch or delete a collection of them.",
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
 	}
 	csiNodeOwnName = rules.Rule{
 		ID: "NA-CSINODE-2",
-		Description: "A node may get, update, patch and delete only the CSINode that bears its own name, and its status " +
-			"only while CSIVolumeHealth is on.",
+		Description: "A node may get, update, patch and delete only the CSINode that has its own name. It may " +
+			"write the status only while CSIVolumeHealth is on.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeCSINode",
 	}
 )

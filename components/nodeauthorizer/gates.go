@@ -14,22 +14,22 @@ import (
 var (
 	identityNamed = rules.Rule{
 		ID: "NA-IDENT-1",
-		Description: "A node must say which node it is: a user in system:nodes named \"system:node:\" and nothing more " +
-			"gets nothing.",
+		Description: "A node must have a node name: every request of a user in system:nodes whose name is only " +
+			"\"system:node:\" is denied.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; kubernetes/design-proposals-archive " +
 			"node/kubelet-authorizer.md (Scoped Kubelet API Access)",
 	}
 	unready = rules.Rule{
 		ID: "NA-UNREADY",
-		Description: "Until it has seen the whole cluster, and while it hears nothing of it any more, the authorizer " +
-			"neither allows nor denies what a node asks, but leaves it to the authorizers behind.",
+		Description: "Until the authorizer has read the whole cluster, and while its watches are stale, it " +
+			"neither allows nor denies a node's request. The next authorizers decide.",
 		Source: "Bulkhead: in-tree refuses while its informers fill (kubernetes/kubernetes#92506), and decides from " +
 			"what it saw last when its watches fail",
 		Extension: true,
 	}
 	nothingElse = rules.Rule{
 		ID:          "NA-DEFAULT",
-		Description: "A node gets only what a rule gives it: a request for any resource that no rule speaks of is refused.",
+		Description: "A node may do only what a rule allows: a request for a resource without a rule is denied.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; " +
 			"plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go NodeRules",
 	}
@@ -37,10 +37,11 @@ var (
 	// its denials belong to this component.
 	limit = rules.Rule{
 		ID: "NA-LIMIT",
-		Description: "A node never has more than its share of requests in flight, nor a review larger than a kubelet's can " +
-			"be. What is too large, or finds no place within a second, is denied, in every mode and before the cluster has " +
-			"been seen, and is never an error that would open the way to other authorizers.",
-		Source:    "Bulkhead: an error or a 429 would make the API server retry and then ask the authorizers behind",
+		Description: "A node has a limited share of the requests in flight, and its reviews have a largest size. " +
+			"A review that is too large, or that waits a second without a place, is denied. This applies in " +
+			"every mode, also before the cluster has been read. The answer is never an error, because an error would " +
+			"let another authorizer decide.",
+		Source:    "Bulkhead: an error or a 429 would make the API server retry and then ask the next authorizers",
 		Extension: true,
 	}
 )
@@ -51,38 +52,39 @@ var (
 var (
 	passPaths = rules.Rule{
 		ID: "NA-PASS-1",
-		Description: "Whether a node may GET the API's discovery, OpenAPI, version and plain health paths is left to the " +
-			"authorizers behind; any other non-resource request is refused.",
+		Description: "The next authorizers decide whether a node may GET discovery, OpenAPI, version and the " +
+			"plain health paths. Every other non-resource request is denied.",
 		Source: "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:discovery, " +
 			"system:public-info-viewer",
 	}
 	passSelfReviews = rules.Rule{
 		ID: "NA-PASS-2",
-		Description: "Whether a node may ask who it is and what it may do (create of self subject reviews) is left to the " +
-			"authorizers behind; any other verb on them is refused.",
+		Description: "The next authorizers decide whether a node may create self subject reviews, which return " +
+			"its own identity and rights. Every other verb on them is denied.",
 		Source: "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user; " +
 			"cmd/kubeadm/app/util/config/cluster.go GetNodeName",
 	}
 	passSelfNodeClient = rules.Rule{
 		ID: "NA-PASS-3",
-		Description: "Whether a node may have its own client certificate renewed (create " +
-			"certificatesigningrequests/selfnodeclient) is left to the authorizers behind; a certificate for another node " +
-			"(nodeclient) is refused.",
+		Description: "The next authorizers decide whether a node may renew its own client certificate (create " +
+			"certificatesigningrequests/selfnodeclient). A certificate for another node (nodeclient) is denied.",
 		Source: "pkg/controller/certificates/approver/sarapprove.go recognizers; " +
 			"cmd/kubeadm/app/phases/bootstraptoken/node/tlsbootstrap.go AutoApproveNodeCertificateRotation",
 	}
 	passKubeadm = rules.Rule{
 		ID: "NA-PASS-4",
-		Description: "Whether a node may get kubeadm's config maps kubeadm-config, kubelet-config and kube-proxy in " +
-			"kube-system is left to the authorizers behind; any other verb on them is refused unless its pods use them.",
+		Description: "The next authorizers decide whether a node may get kubeadm's config maps kubeadm-config, " +
+			"kubelet-config and kube-proxy in kube-system. Every other verb on them is denied unless the node's " +
+			"pods use them.",
 		Source: "cmd/kubeadm/app/phases/uploadconfig/uploadconfig.go UploadConfiguration; " +
 			"cmd/kubeadm/app/phases/kubelet/config.go createConfigMapRBACRules; cmd/kubeadm/app/componentconfigs/kubeproxy.go " +
 			"kubeProxyConfigFromCluster",
 	}
 	passAdmissionQuestions = rules.Rule{
 		ID: "NA-PASS-5",
-		Description: "Whether a node may request tokens for an audience, or certificates of a signer, that no pod of its " +
-			"names is left to the authorizers behind when NodeRestriction asks; asked in another API group it is refused.",
+		Description: "When NodeRestriction checks whether a node may request tokens for an audience, or " +
+			"certificates of a signer, that none of its pods names, the next authorizers decide. The same check " +
+			"in another API group is denied.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience, " +
 			"validateNodePodCertificateSigner",
 	}

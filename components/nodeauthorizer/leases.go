@@ -11,19 +11,19 @@ const leaseNamespace = "kube-node-lease"
 var (
 	leaseCreate = rules.Rule{
 		ID:          "NA-LEASE-1",
-		Description: "A node may create a lease in the namespace kube-node-lease and in no other.",
+		Description: "A node may create a lease only in the namespace kube-node-lease.",
 		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	}
 	leaseDelete = rules.Rule{
 		ID: "NA-LEASE-2",
-		Description: "A node may delete the lease in kube-node-lease that bears its own name, and neither another lease " +
-			"nor many at once.",
+		Description: "A node may delete only the lease in kube-node-lease that has its own name, and may not " +
+			"delete a collection of leases.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	}
 	leaseOwnName = rules.Rule{
 		ID: "NA-LEASE-3",
-		Description: "A node may get, update and patch only the lease in kube-node-lease that bears its own name, and may " +
-			"not list or watch leases.",
+		Description: "A node may get, update and patch only the lease in kube-node-lease that has its own name, " +
+			"and may not list or watch leases.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeLease",
 	}
 )

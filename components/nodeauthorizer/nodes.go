@@ -13,14 +13,14 @@ var (
 	}
 	nodeWrite = rules.Rule{
 		ID: "NA-NODE-2",
-		Description: "A node may create, update and patch Node objects (admission holds it to its own), but may never " +
-			"delete one.",
+		Description: "A node may create, update and patch Node objects, but may not delete one. Admission limits " +
+			"the writes to its own Node.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
 	}
 	nodeStatus = rules.Rule{
 		ID: "NA-NODE-3",
-		Description: "Of the subresources of nodes, a node may only update and patch the status (admission holds it to its " +
-			"own); never proxy.",
+		Description: "Of the subresources of nodes, a node may only update and patch the status. Admission limits " +
+			"these writes to its own Node. It may never use proxy.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeNode",
 	}
 )

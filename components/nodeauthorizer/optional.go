@@ -69,9 +69,9 @@ func NeedsOf(modes map[rules.ID]rules.Mode) Needs {
 
 var nodeRegistered = rules.Rule{
 	ID: "NA-NODE-4",
-	Description: "A node without a Node object may not use what its pods give it, and gets no tokens and pod " +
-		"certificates, no writes of pods and no events. What it needs to register stays: the reads that all nodes have, " +
-		"its own Node, lease and CSINode, and certificate signing requests.",
+	Description: "A node without a Node object may not use what its pods need: no tokens, no pod certificates, no " +
+		"writes of pods, no events. It keeps what it needs to register: the reads that all nodes have, its own " +
+		"Node, lease and CSINode, and certificate signing requests.",
 	Source: "Bulkhead: upstream takes every certificate of a node for a node that exists " +
 		"(plugin/pkg/admission/noderestriction/admission.go has a TODO)",
 	Extension: true,

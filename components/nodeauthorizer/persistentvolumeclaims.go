@@ -31,9 +31,10 @@ var (
 	}
 	claimOwned = rules.Rule{
 		ID: "NA-PVC-3",
-		Description: "The claim of a pod's ephemeral volume (<pod>-<volume>), and what is behind it, is related to the " +
-			"pod's node only if that pod owns the claim: it is the claim's controller, by name and UID.",
-		Source: "Bulkhead: upstream relates any claim of that name, whoever made it " +
+		Description: "The claim of a pod's ephemeral volume (<pod>-<volume>), and the volume behind it, is " +
+			"related to the pod's node only if the pod owns the claim: the claim's controller is that pod, by " +
+			"name and UID.",
+		Source: "Bulkhead: upstream relates any claim of that name, also one of another creator " +
 			"(plugin/pkg/auth/authorizer/node/graph.go AddPod)",
 		Extension: true,
 		Optional:  true,

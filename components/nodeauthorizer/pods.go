@@ -24,25 +24,27 @@ var (
 	}
 	podWrite = rules.Rule{
 		ID: "NA-POD-3",
-		Description: "A node may create and delete pods (admission holds it to mirror pods and to its own), but may never " +
-			"change one or delete many at once.",
+		Description: "A node may create and delete pods, but may not change one, or delete a collection. " +
+			"Admission limits it to mirror pods and to its own pods.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
 	}
 	podStatus = rules.Rule{
 		ID: "NA-POD-4",
-		Description: "Of the subresources of pods, a node may only update and patch the status (admission holds it to its " +
-			"own pods) and create evictions; never exec, attach, log or binding.",
+		Description: "Of the subresources of pods, a node may only update and patch the status and create " +
+			"evictions. Admission limits these writes to its own pods. It may never use exec, attach, log or " +
+			"binding.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
 	}
 	podEviction = rules.Rule{
-		ID:          "NA-POD-5",
-		Description: "A node may create evictions of pods (admission holds it to its own pods) and do nothing else with them.",
-		Source:      "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
+		ID: "NA-POD-5",
+		Description: "A node may create evictions of pods, and do nothing else with them. Admission limits it to " +
+			"its own pods.",
+		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizePod",
 	}
 	podEnded = rules.Rule{
 		ID: "NA-POD-6",
-		Description: "A pod that has ended gives its node no secrets, config maps, service accounts and tokens any more " +
-			"once the grace is over; its volumes and the pod itself stay readable.",
+		Description: "When the grace period after a pod's end is over, the pod gives its node no access to " +
+			"secrets, config maps, service accounts and tokens. Its volumes and the pod itself stay readable.",
 		Source: "Bulkhead: upstream relates what a pod names until the pod is deleted " +
 			"(plugin/pkg/auth/authorizer/node/graph.go AddPod)",
 		Extension: true,

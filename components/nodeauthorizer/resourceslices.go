@@ -23,8 +23,8 @@ var (
 	}
 	sliceSelected = rules.Rule{
 		ID: "NA-SLICE-3",
-		Description: "A node may list, watch and delete many ResourceSlices only with the field selector spec.nodeName set " +
-			"to its own name.",
+		Description: "A node may list, watch and delete a collection of ResourceSlices only with the field " +
+			"selector spec.nodeName set to its own name.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go authorizeResourceSlice",
 	}
 )

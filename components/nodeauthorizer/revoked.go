@@ -11,8 +11,8 @@ import (
 
 var credentialRevoked = rules.Rule{
 	ID: "NA-REVOKE-1",
-	Description: "A node's request is refused, whatever it asks for, if the ID of the credential that made it is " +
-		"in the cluster's list of revoked credentials. Other credentials of the same node are not affected.",
+	Description: "Every request of a node is denied if the ID of its credential is in the cluster's list of " +
+		"revoked credentials. Other credentials of the same node are not affected.",
 	Source: "Bulkhead: kube-apiserver has no revocation list for client certificates " +
 		"(staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go); the ID is that of KEP-4193",
 	Extension: true,

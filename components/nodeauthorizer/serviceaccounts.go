@@ -24,9 +24,10 @@ var (
 	}
 	serviceAccountUsable = rules.Rule{
 		ID: "NA-SA-3",
-		Description: "A node may create tokens of an account only if a pod bound to it that runs as that account mounts " +
-			"such a token or has a volume whose driver may ask for one, and get the account only if such a pod mounts a pod " +
-			"certificate. Where kubelets have credential providers that use tokens, every pod will do.",
+		Description: "A node may create tokens of an account only if a pod that is bound to it and runs as that " +
+			"account mounts such a token, or has a volume whose driver may request one. It may get the account " +
+			"only if such a pod mounts a pod certificate. If the kubelets have credential providers that use " +
+			"tokens, every pod that runs as the account is enough.",
 		Source: "Bulkhead: upstream gives the account of every pod, and its tokens, even if the pod mounts none " +
 			"(plugin/pkg/auth/authorizer/node/graph.go AddPod)",
 		Extension: true,

@@ -14,13 +14,14 @@ const uniformSource = "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go
 
 var (
 	tokenReviews = rules.Rule{
-		ID:          "NA-UNI-TOKENREVIEWS",
-		Description: "A node may create token reviews, to know who calls its kubelet, and do nothing else with them.",
-		Source:      uniformSource,
+		ID: "NA-UNI-TOKENREVIEWS",
+		Description: "A node may create token reviews, to authenticate a caller of its kubelet, and do nothing " +
+			"else with them.",
+		Source: uniformSource,
 	}
 	subjectAccessReviews = rules.Rule{
 		ID: "NA-UNI-SUBJECTACCESSREVIEWS",
-		Description: "A node may create subject access reviews, to know what a caller of its kubelet may do, and do " +
+		Description: "A node may create subject access reviews, to authorize a caller of its kubelet, and do " +
 			"nothing else with them.",
 		Source: uniformSource,
 	}
@@ -88,8 +89,8 @@ var (
 	}
 	endpointsReferenced = rules.Rule{
 		ID: "NA-ENDPOINTS-1",
-		Description: "A node may get endpoints only where something on it refers to them. Nothing does today, so it gets " +
-			"none.",
+		Description: "A node may get endpoints only if an object on the node refers to them. No object does " +
+			"today, so the node may get none.",
 		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future work; " +
 			uniformSource + ": the volume plugin that needed them is gone",
 		Extension: true,

@@ -18,9 +18,8 @@ const sourceOfUnwatched = "Bulkhead: kube-apiserver authorizes a watch when it b
 var (
 	secretUnwatched = rules.Rule{
 		ID: "NA-SECRET-3",
-		Description: "A node gets the secrets of its pods and neither lists nor watches them, so that it sees no change of " +
-			"a secret " +
-			"after its last pod with that secret has left.",
+		Description: "A node may get the secrets of its pods, but may not list or watch them. So it sees no " +
+			"change of a secret after its last pod with that secret is gone.",
 		Source:    sourceOfUnwatched,
 		Extension: true,
 		Optional:  true,
@@ -28,9 +27,8 @@ var (
 	}
 	configMapUnwatched = rules.Rule{
 		ID: "NA-CM-3",
-		Description: "A node gets the config maps of its pods and neither lists nor watches them, so that it sees no " +
-			"change of a config map " +
-			"after its last pod with that config map has left.",
+		Description: "A node may get the config maps of its pods, but may not list or watch them. So it sees no " +
+			"change of a config map after its last pod with that config map is gone.",
 		Source:    sourceOfUnwatched,
 		Extension: true,
 		Optional:  true,

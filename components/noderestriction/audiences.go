@@ -21,9 +21,9 @@ import (
 
 var tokenAudience = rules.Rule{
 	ID: "NR-SA-4",
-	Description: "While ServiceAccountNodeAudienceRestriction is on, a node gets a token for at most one audience, and " +
-		"only for one that a projected volume of the pod names, or the driver of one of its volumes, or that an " +
-		"administrator has granted the node.",
+	Description: "While ServiceAccountNodeAudienceRestriction is on, a node creates a token for at most one " +
+		"audience. A projected volume of the pod names that audience, the driver of one of its volumes does, or " +
+		"an administrator has granted it to the node.",
 	Source: "plugin/pkg/admission/noderestriction/admission.go validateNodeServiceAccountAudience",
 }
 

@@ -39,7 +39,7 @@ var (
 	}
 	bootstrapFreeName = rules.Rule{
 		ID:          "NR-BOOT-3",
-		Description: "A user in system:bootstrappers requests no certificate in the name of a Node that exists.",
+		Description: "A user in system:bootstrappers requests no certificate for the name of an existing Node.",
 		Source: "Bulkhead: upstream lets every bootstrap token have the certificate of every node, the control " +
 			"plane's too",
 		Extension: true,
@@ -47,9 +47,8 @@ var (
 	}
 	bootstrapAllowedName = rules.Rule{
 		ID: "NR-BOOT-4",
-		Description: "Where the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a " +
-			"certificate only " +
-			"in a node name that it lists for the user or for one of the user's groups.",
+		Description: "If the configuration has bootstrapNodeNames, a user in system:bootstrappers requests a " +
+			"certificate only for a node name that it lists for the user or for one of the user's groups.",
 		Source:    "Bulkhead: docs/configuration.md",
 		Extension: true,
 		Optional:  true,

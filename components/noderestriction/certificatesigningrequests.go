@@ -17,8 +17,8 @@ import (
 
 var certificateOwnName = rules.Rule{
 	ID: "NR-CSR-1",
-	Description: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node asks the two signers of kubelet " +
-		"certificates only for a certificate whose common name is its own user name.",
+	Description: "Unless AllowInsecureKubeletCertificateSigningRequests is on, a node requests from the two " +
+		"signers of kubelet certificates only a certificate whose common name is its own user name.",
 	Source: "plugin/pkg/admission/noderestriction/admission.go admitCSR",
 }
 

@@ -19,11 +19,11 @@ import (
 var (
 	certificateServing = rules.Rule{
 		ID: "NR-CSR-2",
-		Description: "A node asks kubernetes.io/kubelet-serving only for a server certificate of its own: subject " +
-			"O=system:nodes and its user name, nothing else, and no names and addresses but those in the status of its Node; " +
-			"and of these none that another Node has, no cluster IP, no name of a Service or of the loopback, no wildcard, no " +
-			"loopback, link-local, multicast or unspecified IP, and what the API server is reached at only for a Node with " +
-			"the label node-role.kubernetes.io/control-plane.",
+		Description: "A node requests from kubernetes.io/kubelet-serving only its own server certificate. The " +
+			"subject is O=system:nodes and its user name, nothing else. All names and addresses are in the status " +
+			"of its Node. None is an address of another Node, a cluster IP, a name of a Service or of the " +
+			"loopback, a wildcard, or a loopback, link-local, multicast or unspecified IP. Names and addresses of " +
+			"the API server are only for a Node with the label node-role.kubernetes.io/control-plane.",
 		Source: "Bulkhead: upstream leaves them to the approver; pkg/apis/certificates/helpers.go " +
 			"ValidateKubeletServingCSR has what the signer signs, pkg/kubelet/certificate/kubelet.go what a kubelet asks for",
 		Extension: true,
@@ -31,15 +31,16 @@ var (
 	}
 	certificateClient = rules.Rule{
 		ID: "NR-CSR-3",
-		Description: "A node asks kubernetes.io/kube-apiserver-client-kubelet only for a client certificate of its own: " +
-			"subject O=system:nodes and its user name, nothing else, and no further names.",
+		Description: "A node requests from kubernetes.io/kube-apiserver-client-kubelet only its own client " +
+			"certificate. The subject is O=system:nodes and its user name, nothing else. There are no other " +
+			"names.",
 		Source:    "Bulkhead: upstream leaves it to the approver; pkg/apis/certificates/helpers.go ValidateKubeletClientCSR",
 		Extension: true,
 		Optional:  true,
 	}
 	certificateSigners = rules.Rule{
 		ID:          "NR-CSR-4",
-		Description: "A node asks only the two signers of kubelet certificates.",
+		Description: "A node requests certificates only from the two signers of kubelet certificates.",
 		Source:      "Bulkhead: a kubelet asks no other; upstream lets a node ask every signer for anything",
 		Extension:   true,
 		Optional:    true,
@@ -128,8 +129,8 @@ func (c othersIn) NodeWith(ctx context.Context, address, but string) (string, er
 
 var certificateMetadata = rules.Rule{
 	ID: "NR-CSR-6",
-	Description: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners, " +
-		"so that it is small and goes when kube-controller-manager removes it.",
+	Description: "A node's CertificateSigningRequest has no labels, annotations, finalizers and owners. So it is " +
+		"small, and disappears when kube-controller-manager deletes it.",
 	Source: "Bulkhead; staging/src/k8s.io/client-go/util/certificate/csr/csr.go RequestCertificateWithContext sets a " +
 		"name alone",
 	Extension: true,
@@ -147,11 +148,11 @@ func checkCertificateMetadata(q *request, meta *metav1.ObjectMeta) *rules.Decisi
 
 var certificateCap = rules.Rule{
 	ID: "NR-CSR-5",
-	Description: "Where the configuration has caps.certificateSigningRequests, a node creates no " +
-		"CertificateSigningRequest while there are that many of its own for the same signer. " +
-		"kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving are counted each by itself, all " +
-		"other signers together.",
-	Source: "Bulkhead: a hostile node must not fill the cluster's store, and serving certificates that nobody approves " +
+	Description: "If the configuration has caps.certificateSigningRequests, a node creates no " +
+		"CertificateSigningRequest while it has that many for the same signer. " +
+		"kubernetes.io/kube-apiserver-client-kubelet and kubernetes.io/kubelet-serving are counted separately, " +
+		"and all other signers together.",
+	Source: "Bulkhead: a hostile node must not fill the cluster's store, and serving certificates without an approver " +
 		"must not keep a kubelet from its client certificate; " +
 		"pkg/controller/certificates/cleaner/cleaner.go says how long requests stay",
 	Extension: true,

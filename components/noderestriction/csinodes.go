@@ -17,13 +17,13 @@ import (
 var (
 	csiNodeOwnName = rules.Rule{
 		ID:          "NR-CSINODE-1",
-		Description: "A node writes only the CSINode that bears its own name.",
+		Description: "A node writes only the CSINode that has its own name.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitCSINode",
 	}
 	csiNodeStatus = rules.Rule{
 		ID: "NR-CSINODE-2",
-		Description: "A node updates the status of its CSINode only where CSIVolumeHealth is on, and does not change the " +
-			"spec with it.",
+		Description: "A node updates the status of its CSINode only while CSIVolumeHealth is on, and does not " +
+			"change the spec in the same request.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go admitCSINodeStatus",
 	}
 )

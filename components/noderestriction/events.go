@@ -18,9 +18,9 @@ import (
 var (
 	eventSource = rules.Rule{
 		ID: "NR-EVENT-1",
-		Description: "A node writes only events that name it as their source: source.host (in events.k8s.io, " +
-			"deprecatedSource.host) and reportingInstance are the node's name where they are set, " +
-			"and one of them is. What component of the node reports is free.",
+		Description: "A node writes only events with the node as their source: source.host (in events.k8s.io, " +
+			"deprecatedSource.host) and reportingInstance are the node's name if they are set, and at least one " +
+			"of them is set. The component is not checked.",
 		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future " +
 			"work; k8s.io/client-go/tools/record/event.go generateEvent, which sets both",
 		Extension: true,
@@ -28,17 +28,18 @@ var (
 	}
 	eventObject = rules.Rule{
 		ID: "NR-EVENT-2",
-		Description: "A node writes events only about its own Node, about pods that are or were bound to it, by their UID, " +
-			"and about objects on their way to it that it may get; " +
-			"in the namespace of that object, or in default for one that has none. The same holds for a related object.",
+		Description: "A node writes events only about its own Node, about pods that are or were bound to it, by " +
+			"UID, and about objects that it may get. The event is in the namespace of that object, or in default " +
+			"if the object has no namespace. The same applies to a related object.",
 		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future " +
 			"work; pkg/kubelet/events",
 		Extension: true,
 		Optional:  true,
 	}
 	eventRetarget = rules.Rule{
-		ID:          "NR-EVENT-3",
-		Description: "A node changes only events whose source it is, and neither their source nor what they are about.",
+		ID: "NR-EVENT-3",
+		Description: "A node changes only events with the node as their source. It changes neither the source nor " +
+			"the object of an event.",
 		Source: "kubernetes/design-proposals-archive node/kubelet-authorizer.md (Scoped Kubelet API Access), Future " +
 			"work; pkg/apis/core/validation/events.go ValidateEventUpdate checks this in events.k8s.io alone",
 		Extension: true,
@@ -46,7 +47,7 @@ var (
 	}
 	eventDelete = rules.Rule{
 		ID:          "NR-EVENT-4",
-		Description: "A node deletes only events whose source it is.",
+		Description: "A node deletes only events with the node as their source.",
 		Source:      "Bulkhead; NodeRules grant no delete (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go)",
 		Extension:   true,
 		Optional:    true,

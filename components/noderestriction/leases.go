@@ -13,7 +13,7 @@ import (
 
 var leaseOwnName = rules.Rule{
 	ID:          "NR-LEASE-1",
-	Description: "A node writes no lease but the one in the namespace kube-node-lease that bears its own name.",
+	Description: "A node writes only the lease in the namespace kube-node-lease that has its own name.",
 	Source:      "plugin/pkg/admission/noderestriction/admission.go admitLease",
 }
 

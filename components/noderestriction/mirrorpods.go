@@ -23,34 +23,34 @@ const (
 var (
 	mirrorNamespace = rules.Rule{
 		ID: "NR-MIRROR-1",
-		Description: "Where the gate MirrorPodNodeRestriction and requireNamespace are on, a node makes mirror pods only " +
-			"in a namespace with the annotation " +
-			"node.kubernetes.io/mirror.allowed; the value \"false\" counts as none.",
+		Description: "While MirrorPodNodeRestriction and requireNamespace are on, a node creates mirror pods only " +
+			"in a namespace with the annotation node.kubernetes.io/mirror.allowed. The value \"false\" counts as " +
+			"no annotation.",
 		Source:    "KEP-1314, Restrict namespaces",
 		Extension: true, Configured: true,
 	}
 	mirrorLabels = rules.Rule{
 		ID: "NR-MIRROR-2",
-		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only labels whose keys its namespace " +
-			"lists in the annotation " +
-			"node.kubernetes.io/mirror.allowed-label-keys, or the Node's own topology.kubernetes.io/zone and region, or, if " +
-			"the operator says so, keys under unrestricted.node.kubernetes.io/.",
+		Description: "While MirrorPodNodeRestriction is on, a mirror pod has only labels with keys that its " +
+			"namespace lists in the annotation node.kubernetes.io/mirror.allowed-label-keys, the Node's own " +
+			"topology.kubernetes.io/zone and region, and, if the operator allows it, keys under " +
+			"unrestricted.node.kubernetes.io/.",
 		Source: "KEP-1314, Label Restrictions and Whitelist prefix; the topology labels are put there by " +
 			"kube-apiserver's plugin PodTopologyLabels",
 		Extension: true, Configured: true,
 	}
 	mirrorDeniedLabels = rules.Rule{
 		ID: "NR-MIRROR-3",
-		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has no label whose key the operator " +
-			"denies (k8s-app, by default), whatever its namespace lists.",
+		Description: "While MirrorPodNodeRestriction is on, a mirror pod has no label with a key that the " +
+			"operator denies (default k8s-app), even if its namespace lists the key.",
 		Source:    "KEP-1314, Label Restrictions",
 		Extension: true, Configured: true,
 	}
 	mirrorAnnotations = rules.Rule{
 		ID: "NR-MIRROR-4",
-		Description: "Where the gate MirrorPodNodeRestriction is on, a mirror pod has only annotations that KEP-1314 lists " +
-			"by name, those under unrestricted.node.kubernetes.io/, " +
-			"those that the operator allows, and the note of kube-apiserver's plugin LimitRanger.",
+		Description: "While MirrorPodNodeRestriction is on, a mirror pod has only the annotations that KEP-1314 " +
+			"names, those under unrestricted.node.kubernetes.io/, those that the operator allows, and the one " +
+			"that kube-apiserver's plugin LimitRanger adds.",
 		Source:    "KEP-1314, Annotation Restrictions; plugin/pkg/admission/limitranger/admission.go",
 		Extension: true, Configured: true,
 	}
@@ -117,7 +117,7 @@ func policyOn(q *request, policy *configuration.MirrorPods, refused *rules.Decis
 var (
 	podMirrorScheduling = rules.Rule{
 		ID: "NR-POD-11",
-		Description: "A mirror pod has no affinity to pods, no anti-affinity to pods and no scheduling group: the " +
+		Description: "A mirror pod has no pod affinity, no pod anti-affinity and no scheduling group: the " +
 			"scheduler would apply them to the pods of other nodes.",
 		Source: "Bulkhead: pkg/scheduler/framework/plugins/interpodaffinity applies the anti-affinity of a pod that runs " +
 			"to every pod that is scheduled; " +
@@ -127,9 +127,9 @@ var (
 	}
 	podMirrorVolumes = rules.Rule{
 		ID: "NR-POD-12",
-		Description: "A mirror pod has only volumes that a kubelet provides by itself: hostPath, emptyDir, downwardAPI, " +
-			"image, nfs and a projection of downwardAPI. " +
-			"kube-controller-manager would attach every disk that another kind names to the node.",
+		Description: "A mirror pod has only volumes that a kubelet provides by itself: hostPath, emptyDir, " +
+			"downwardAPI, image, nfs and a projection of downwardAPI. For other kinds, kube-controller-manager " +
+			"would attach the named disk to the node.",
 		Source: "Bulkhead: pkg/controller/volume/attachdetach/util/util.go ProcessPodVolumes attaches the disks of all " +
 			"pods that have a node, also of volumes in the pod; " +
 			"upstream refuses references to objects of the API only",

@@ -17,9 +17,9 @@ import (
 
 var mirrorName = rules.Rule{
 	ID: "NR-MIRROR-5",
-	Description: "Where the gate MirrorPodNodeRestriction is on, the name of a mirror pod ends in the name of its node, " +
-		"and it has no finalizers, " +
-		"so that it takes no other node's place and goes when it is deleted.",
+	Description: "While MirrorPodNodeRestriction is on, the name of a mirror pod ends in the name of its node, " +
+		"and the pod has no finalizers. So it cannot take a name of another node's mirror pod, and disappears " +
+		"when it is deleted.",
 	Source:    "Bulkhead; pkg/kubelet/config/common.go generatePodName",
 	Extension: true, Configured: true,
 }

@@ -20,32 +20,33 @@ import (
 var (
 	nodeOwnName = rules.Rule{
 		ID: "NR-NODE-1",
-		Description: "A node writes only the Node of its own name, and no subresource of another's; a name that the API " +
-			"server is to make up is not its own.",
+		Description: "A node writes only the Node of its own name, and no subresource of another Node. A name " +
+			"that the API server generates is not its own.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	}
 	nodeConfigSource = rules.Rule{
 		ID:          "NR-NODE-2",
-		Description: "A node gives its Node no spec.configSource.",
+		Description: "A node does not set spec.configSource of its Node.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	}
 	nodeLabels = rules.Rule{
 		ID: "NR-NODE-3",
-		Description: "Where the configuration has no allowedLabels, a node sets, changes and removes on its Node no label " +
-			"below node-restriction.kubernetes.io, and of those below kubernetes.io and k8s.io only the ones that are the " +
-			"kubelet's.",
+		Description: "If the configuration has no allowedLabels, a node does not set, change or remove a label " +
+			"below node-restriction.kubernetes.io on its Node. Of the labels below kubernetes.io and k8s.io, it " +
+			"writes only those of the kubelet.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go admitNode; KEP-279; kubernetes/design-proposals-archive " +
 			"node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
 	}
 	nodeTaints = rules.Rule{
 		ID:          "NR-NODE-4",
-		Description: "A node changes no taint of its Node once that exists.",
+		Description: "A node does not change the taints of its existing Node.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	}
 	nodeOwners = rules.Rule{
-		ID:          "NR-NODE-5",
-		Description: "A node does not change whom its Node belongs to, so that the garbage collector deletes it for nobody.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode; CVE-2025-5187",
+		ID: "NR-NODE-5",
+		Description: "A node does not change the ownerReferences of its Node. Otherwise the garbage collector " +
+			"could delete the Node.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitNode; CVE-2025-5187",
 	}
 )
 

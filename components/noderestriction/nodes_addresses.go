@@ -20,33 +20,32 @@ import (
 var (
 	addressUnowned = rules.Rule{
 		ID: "NR-ADDRESS-1",
-		Description: "A node introduces in the status of its Node no address that is a loopback, unspecified, multicast or " +
-			"link-local IP, " +
-			"a name that hosts files give to the loopback, or neither an IP nor a host name.",
+		Description: "A node adds to the status of its Node no loopback, unspecified, multicast or link-local IP, " +
+			"no name that hosts files map to the loopback, and nothing that is neither an IP nor a host name.",
 		Source:    "Bulkhead; a kubelet refuses such IPs (pkg/kubelet/kubelet_node_status.go validateNodeIP)",
 		Extension: true,
 		Optional:  true,
 	}
 	addressOthers = rules.Rule{
 		ID:          "NR-ADDRESS-2",
-		Description: "A node introduces in the status of its Node no address that another Node has.",
+		Description: "A node adds to the status of its Node no address that another Node has.",
 		Source:      "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension:   true,
 		Optional:    true,
 	}
 	addressChanged = rules.Rule{
 		ID: "NR-ADDRESS-3",
-		Description: "Once a Node of its name has had addresses, also one that was deleted while we watched, a node " +
-			"reports only such, and at least one, besides its own name as its host name. " +
-			"New ones it gets from others: a cloud provider, or an administrator.",
+		Description: "If a Node of its name has had addresses, a node reports only these, at least one of them, " +
+			"and its own name as host name. This includes a Node that was deleted while node-restriction ran. A " +
+			"cloud provider or an administrator sets new addresses.",
 		Source:    "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
 	}
 	addressPort = rules.Rule{
 		ID: "NR-ADDRESS-4",
-		Description: "Once a Node of its name has had a kubelet port, also one that was deleted while we watched, a node " +
-			"reports no other.",
+		Description: "If a Node of its name has had a kubelet port, a node reports no other port. This includes a " +
+			"Node that was deleted while node-restriction ran.",
 		Source:    "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
@@ -172,7 +171,7 @@ func (r *Restriction) checkAddressPort(ctx context.Context, q *request, old, nod
 
 var addressService = rules.Rule{
 	ID:          "NR-ADDRESS-5",
-	Description: "A node introduces in the status of its Node no address that is the cluster IP of a Service.",
+	Description: "A node adds to the status of its Node no address that is the cluster IP of a Service.",
 	Source: "Bulkhead: pods of the node may report the addresses of their Node (NR-PODIP-1), and networks take " +
 		"what comes from a Node's address for a node",
 	Extension: true,

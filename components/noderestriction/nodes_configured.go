@@ -17,16 +17,17 @@ import (
 var (
 	labelsOnCreate = rules.Rule{
 		ID: "NR-LABEL-1",
-		Description: "With allowedLabels, a node registers itself with labels of no other keys than those, those that the " +
-			"kubelet applies by itself, and those that its row of the machine table gives the same value.",
+		Description: "If the configuration has allowedLabels, a node registers only with labels of those keys, " +
+			"labels that the kubelet sets by itself, and labels with the same value in its row of the machine " +
+			"table.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Label And Taint Restriction",
 		Extension: true, Configured: true,
 	}
 	labelsOnUpdate = rules.Rule{
 		ID: "NR-LABEL-2",
-		Description: "With allowedLabels, a node adds, changes and removes on itself only labels of the keys that " +
-			"NR-LABEL-1 allows.",
+		Description: "If the configuration has allowedLabels, a node adds, changes and removes on its Node only " +
+			"labels with keys that NR-LABEL-1 allows.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Label And Taint Restriction",
 		Extension: true, Configured: true,

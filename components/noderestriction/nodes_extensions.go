@@ -16,16 +16,15 @@ import (
 var (
 	nodeCordon = rules.Rule{
 		ID:          "NR-CORDON-1",
-		Description: "A node that is cordoned does not make itself schedulable again.",
+		Description: "A node that is cordoned does not make itself schedulable.",
 		Source:      "Bulkhead; pkg/apis/core/validation/validation.go ValidateNodeUpdate lets spec.unschedulable change",
 		Extension:   true,
 		Optional:    true,
 	}
 	nodeAnnotations = rules.Rule{
 		ID: "NR-ANNOTATION-1",
-		Description: "A node sets, changes and removes on its own Node only annotations that a kubelet or, as the node, " +
-			"kubeadm sets there, " +
-			"and those that the operator allows; also through the status.",
+		Description: "A node sets, changes and removes on its own Node only annotations that a kubelet sets, that " +
+			"kubeadm sets as the node, or that the operator allows. This includes updates of the status.",
 		Source: "Bulkhead; pkg/kubelet/kubelet_node_status.go initialNode, pkg/kubelet/nodestatus/setters.go NodeAddress, " +
 			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go, and AnnotateCRISocket of kubeadm releases before 1.37, which " +
 			"ran as the node",
@@ -34,17 +33,18 @@ var (
 	}
 	nodePodCIDR = rules.Rule{
 		ID:          "NR-NODESPEC-1",
-		Description: "A node neither sets nor changes the podCIDR and the podCIDRs of its own Node.",
+		Description: "A node does not set or change podCIDR and podCIDRs of its own Node.",
 		Source:      "Bulkhead; kube-controller-manager sets them (pkg/controller/nodeipam), a kubelet never does",
 		Extension:   true,
 		Optional:    true,
 	}
 	nodeProviderID = rules.Rule{
-		ID:          "NR-NODESPEC-2",
-		Description: "A node sets the providerID of its own Node only when it makes the Node, and does not change it.",
-		Source:      "Bulkhead; pkg/kubelet/kubelet_node_status.go initialNode; API validation lets an empty one be set",
-		Extension:   true,
-		Optional:    true,
+		ID: "NR-NODESPEC-2",
+		Description: "A node sets the providerID of its own Node only when it creates the Node, and does not " +
+			"change it.",
+		Source:    "Bulkhead; pkg/kubelet/kubelet_node_status.go initialNode; API validation lets an empty one be set",
+		Extension: true,
+		Optional:  true,
 	}
 )
 
@@ -112,7 +112,7 @@ func (r *Restriction) reviewNodeSpec(q *request, old, node *corev1.Node) *rules.
 
 var nodeProviderIDOthers = rules.Rule{
 	ID:          "NR-NODESPEC-3",
-	Description: "A node gives its Node no providerID that another Node has.",
+	Description: "A node does not set the providerID of its Node to that of another Node.",
 	Source: "Bulkhead: cloud controllers and autoscalers find the machine of a Node by it, to read its addresses " +
 		"and to delete it",
 	Extension: true,
@@ -155,8 +155,8 @@ var (
 	}
 	nodeLifetime = rules.Rule{
 		ID: "NR-NODE-7",
-		Description: "A node creates its Node without ownerReferences and finalizers, and does not change the finalizers " +
-			"later.",
+		Description: "A node creates its Node without ownerReferences and finalizers, and does not change the " +
+			"finalizers later.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object); CVE-2025-5187, whose fix upstream holds only on update and only for ownerReferences",
 		Extension: true,

@@ -93,8 +93,8 @@ func sameOwner(a, b metav1.OwnerReference) bool {
 var (
 	labelHostname = rules.Rule{
 		ID: "NR-LABEL-3",
-		Description: "A node sets the label kubernetes.io/hostname of its Node only to its own name, " +
-			"to the value that the machine table has, or, when it registers again, to the value that its Node had.",
+		Description: "A node sets the label kubernetes.io/hostname of its Node only to its own name, to the value " +
+			"in the machine table, or, when it registers again, to the value that its Node had.",
 		Source: "Bulkhead; pkg/kubelet/kubelet_node_status.go initialNode: the hostname of a kubelet is the name of its " +
 			"Node. Local volumes, node selectors and topology spread constraints select nodes by this label",
 		Extension: true,
@@ -102,10 +102,10 @@ var (
 	}
 	labelsSetOnce = rules.Rule{
 		ID: "NR-LABEL-4",
-		Description: "A node neither changes nor removes a label of its Node, except kubernetes.io/hostname, the Windows " +
-			"build, those that the machine table has, and those in changeableLabels of the configuration. " +
-			"It may set the labels of its operating system and architecture back to what its Node reported before, " +
-			"and what it reports of these does not change.",
+		Description: "A node neither changes nor removes a label of its Node. Exceptions are " +
+			"kubernetes.io/hostname, the Windows build, labels in the machine table, and changeableLabels of the " +
+			"configuration. It may set the labels of its operating system and architecture back to what its Node " +
+			"reported before. It does not change what it reports of these.",
 		Source: "Bulkhead; pkg/kubelet/kubelet_node_status.go updateDefaultLabels, " +
 			"pkg/volume/csi/nodeinfomanager/nodeinfomanager.go updateTopologyLabels: " +
 			"a kubelet adds labels, and changes one only if its own configuration has changed",

@@ -15,23 +15,23 @@ import (
 var (
 	machineTaints = rules.Rule{
 		ID:          "NR-MACHINE-1",
-		Description: "A node registers itself only with every taint of its row in the machine table.",
+		Description: "A node registers only with every taint in its row of the machine table.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on " +
 			"the Node object), Taints set by central controllers",
 		Extension: true, Configured: true,
 	}
 	machineLabels = rules.Rule{
 		ID: "NR-MACHINE-2",
-		Description: "A node gives no label of its row in the machine table another value than the row's, and does not " +
-			"remove one.",
+		Description: "A node does not remove a label in its row of the machine table, and sets it only to the " +
+			"row's value.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Taints set by central controllers",
 		Extension: true, Configured: true,
 	}
 	machineAddresses = rules.Rule{
 		ID: "NR-MACHINE-3",
-		Description: "Where its row in the machine table has addresses, a node introduces no IP in the status of its Node " +
-			"that is not among them.",
+		Description: "If its row in the machine table has addresses, a node adds to the status of its Node only " +
+			"IPs among them.",
 		Source: "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; " +
 			"docs/configuration.md",
 		Extension: true, Configured: true,

@@ -18,25 +18,26 @@ import (
 var (
 	taintsOnCreate = rules.Rule{
 		ID: "NR-TAINT-1",
-		Description: "With allowedTaints, a node registers itself with taints of no other keys than those, those that the " +
-			"kubelet and the API server apply by themselves, and what is remembered of it or stands in its row of the machine " +
-			"table.",
+		Description: "If the configuration has allowedTaints, a node registers only with taints of those keys, " +
+			"taints that the kubelet and the API server set by themselves, its sticky taints, and the taints in " +
+			"its row of the machine table.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Label And Taint Restriction",
 		Extension: true, Configured: true,
 	}
 	stickyRequired = rules.Rule{
 		ID: "NR-STICKY-1",
-		Description: "A taint whose key is marked as sticky and that was last seen on a Node is on every Node of that name " +
-			"which its node registers after it, until it is removed from a Node or an administrator clears it.",
+		Description: "A node registers only with every sticky taint that its Node had when it was last seen. A " +
+			"taint is sticky if its key is marked as sticky. It stays so until it is removed from a Node of that " +
+			"name, or an administrator clears it.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Removing self-delete from Node Permission; CVE-2025-5187",
 		Extension: true, Configured: true,
 	}
 	stickyAbsent = rules.Rule{
 		ID: "NR-STICKY-2",
-		Description: "A node writes nothing to its Node as long as that was registered without a sticky taint of the one " +
-			"before, by whomever and however.",
+		Description: "A node writes nothing to its Node while that Node was registered without a sticky taint of " +
+			"the Node before it, no matter who registered it.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Removing self-delete from Node Permission; Bulkhead: a creation that is admitted just before a " +
 			"Node is " +
@@ -45,9 +46,9 @@ var (
 	}
 	stickyMany = rules.Rule{
 		ID: "NR-STICKY-3",
-		Description: "Where taints are sticky, a node registers itself with at most 16 taints that are not remembered of " +
-			"it, and with none that is marked beyond 16 which its Nodes have come with, " +
-			"so that it cannot use up the memory of taints that others have put on it.",
+		Description: "If taints are sticky, a node registers with at most 16 taints that are not stored for it, " +
+			"and with no sticky taint beyond 16 that its own registrations have added. So it cannot use up the " +
+			"space for taints that other users have set.",
 		Source:    "Bulkhead: a hostile node must neither fill the memory nor displace what an administrator marked",
 		Extension: true, Configured: true,
 	}

@@ -20,11 +20,11 @@ import (
 var (
 	objectSize = rules.Rule{
 		ID: "NR-SIZE-1",
-		Description: "A node writes no object that is larger than a fixed size for its kind, and lets none grow beyond it: " +
-			"an event, a lease, a CSINode and " +
-			"a PodCertificateRequest 64 KiB, a CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the " +
-			"status of a claim 256 KiB, a Node and a ResourceSlice 512 KiB. " +
-			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
+		Description: "Each kind of object has a largest size. A node writes no larger object and does not let one " +
+			"grow beyond it: an event, a lease, a CSINode and a PodCertificateRequest 64 KiB, a " +
+			"CertificateSigningRequest 128 KiB, a mirror pod, the status of a pod and the status of a claim 256 " +
+			"KiB, a Node and a ResourceSlice 512 KiB. In `hardened`, kube-apiserver does not send leases and " +
+			"CSINodes to node-restriction.",
 		Source: "Bulkhead: the API server takes objects of 1.5 MiB; pkg/apis/core/validation/events.go does not limit " +
 			"the fields of an event of v1",
 		Extension: true,
@@ -32,10 +32,9 @@ var (
 	}
 	objectFinalizers = rules.Rule{
 		ID: "NR-FINALIZER-1",
-		Description: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a CSINode " +
-			"or a new mirror pod: " +
-			"a finalizer keeps the object, and the namespace that it is in, from being deleted. " +
-			"In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
+		Description: "A node adds no finalizer to an event, a ResourceSlice, a PodCertificateRequest, a lease, a " +
+			"CSINode or a new mirror pod. A finalizer would prevent the deletion of the object and of its " +
+			"namespace. In `hardened`, kube-apiserver does not send leases and CSINodes to node-restriction.",
 		Source:    "Bulkhead: a kubelet sets none; NR-CSR-6, NR-NODE-7 and NR-PODMETA-2 are the same for other objects",
 		Extension: true,
 		Optional:  true,
@@ -128,8 +127,8 @@ func finalizersOf(o runtime.Object) []string {
 
 var limit = rules.Rule{
 	ID: "NR-LIMIT",
-	Description: "A node's writes beyond its share of those being decided at one time, and reviews beyond a fixed size, " +
-		"are refused, without a look at what they say.",
+	Description: "A node has a limited share of the writes that are decided at one time, and reviews have a " +
+		"largest size. A write beyond these is denied before its content is checked.",
 	Source:    "Bulkhead: a flood from one node must not become another node's problem",
 	Extension: true,
 }

@@ -23,14 +23,14 @@ import (
 var (
 	claimStatusOnly = rules.Rule{
 		ID:          "NR-PVC-1",
-		Description: "A node writes nothing of a PersistentVolumeClaim but its status, and that only by updates.",
+		Description: "A node writes only the status of a PersistentVolumeClaim, and only by updates.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go Admit, admitPVCStatus",
 	}
 	claimStatusFields = rules.Rule{
 		ID: "NR-PVC-2",
-		Description: "With the status of a PersistentVolumeClaim, a node changes its capacity, its conditions and, where " +
-			"RecoverVolumeExpansionFailure is on, what an expansion was allocated; no label, annotation, owner, finalizer or " +
-			"other field.",
+		Description: "When a node updates the status of a PersistentVolumeClaim, it changes only the capacity, " +
+			"the conditions and, while RecoverVolumeExpansionFailure is on, the resources that an expansion was " +
+			"allocated. It changes no label, annotation, owner, finalizer or other field.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go admitPVCStatus",
 	}
 )
@@ -137,8 +137,8 @@ func changedFields(prefix string, old, now any, may ...string) []string {
 
 var claimAllocation = rules.Rule{
 	ID: "NR-PVC-3",
-	Description: "With the status of a PersistentVolumeClaim, a node does not raise allocatedResources: the storage " +
-		"quota of the namespace counts them.",
+	Description: "When a node updates the status of a PersistentVolumeClaim, it does not raise " +
+		"allocatedResources, which the storage quota of the namespace counts.",
 	Source: "Bulkhead: pkg/quota/v1/evaluator/core/persistent_volume_claims.go getStorageUsage; " +
 		"only the controller that expands the volume raises them (pkg/volume/util/resize_util.go " +
 		"MarkControllerReisizeInProgress)",

@@ -24,8 +24,8 @@ const podCertificateSource = "plugin/pkg/admission/noderestriction/admission.go 
 var (
 	podCertificateCreate = rules.Rule{
 		ID: "NR-PCR-1",
-		Description: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never changes or " +
-			"deletes one; while it is off, it may do neither.",
+		Description: "While PodCertificateRequest is on, a node may create PodCertificateRequests, but never " +
+			"changes or deletes one. While it is off, it may do neither.",
 		Source: podCertificateSource,
 	}
 	podCertificateNode = rules.Rule{
@@ -35,8 +35,8 @@ var (
 	}
 	podCertificatePod = rules.Rule{
 		ID: "NR-PCR-3",
-		Description: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and is no " +
-			"mirror pod.",
+		Description: "A node creates PodCertificateRequests only for a pod that is bound to it, has that UID and " +
+			"is not a mirror pod.",
 		Source: podCertificateSource,
 	}
 	podCertificateAccount = rules.Rule{
@@ -47,14 +47,14 @@ var (
 	}
 	podCertificateSigner = rules.Rule{
 		ID: "NR-PCR-5",
-		Description: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod names, or " +
-			"that an administrator has granted the node.",
+		Description: "A node creates PodCertificateRequests only for a signer that a projected volume of the pod " +
+			"names, or that an administrator has granted to the node.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go validateNodePodCertificateSigner",
 	}
 	podCertificateCap = rules.Rule{
 		ID: "NR-PCR-6",
-		Description: "Where the configuration has caps.podCertificateRequests, a node creates no PodCertificateRequest " +
-			"while there are that many in its name.",
+		Description: "If the configuration has caps.podCertificateRequests, a node creates no " +
+			"PodCertificateRequest while that many exist in its name.",
 		Source:    "Bulkhead: a hostile node must not fill the cluster's store; upstream has no bound",
 		Extension: true,
 		Optional:  true,

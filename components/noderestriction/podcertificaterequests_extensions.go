@@ -14,9 +14,8 @@ import (
 
 var podCertificateAsProjected = rules.Rule{
 	ID: "NR-PCR-7",
-	Description: "Where a projected volume of the pod names the signer, a node creates PodCertificateRequests only with " +
-		"the maxExpirationSeconds and " +
-		"the user annotations of such a volume.",
+	Description: "If a projected volume of the pod names the signer, a node creates PodCertificateRequests only " +
+		"with the maxExpirationSeconds and the user annotations of such a volume.",
 	Source: "Bulkhead: a kubelet copies both from the volume (pkg/kubelet/podcertificate/podcertificatemanager.go " +
 		"createPodCertificateRequest); signers read them",
 	Extension: true,

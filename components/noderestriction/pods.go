@@ -17,35 +17,35 @@ import (
 var (
 	podMirror = rules.Rule{
 		ID:          "NR-POD-1",
-		Description: "A node creates no pods but mirror pods, which have the annotation kubernetes.io/config.mirror.",
+		Description: "A node creates only mirror pods, which have the annotation kubernetes.io/config.mirror.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
 	}
 	podOwned = rules.Rule{
 		ID: "NR-POD-2",
-		Description: "A mirror pod is bound to the node that creates it and has one owner, its controller: the Node of " +
-			"that name and UID, whose deletion it does not block.",
+		Description: "A mirror pod is bound to the node that creates it. It has exactly one owner, its " +
+			"controller: the Node of that name and UID. It does not block the deletion of that Node.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go admitPodCreate",
 	}
 	podReferences = rules.Rule{
 		ID: "NR-POD-3",
-		Description: "A mirror pod names no service account, secret, config map or claim, and has no volume of a kind that " +
-			"is not known to do without objects of the API.",
+		Description: "A mirror pod refers to no service account, secret, config map or claim, and has no volume " +
+			"of a kind that may use API objects.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go admitPodCreate; pkg/api/pod/util.go " +
 			"HasAPIObjectReference; CVE-2025-4563",
 	}
 	podDelete = rules.Rule{
 		ID:          "NR-POD-4",
-		Description: "A node deletes only pods that are bound to it, also where it deletes many at once.",
+		Description: "A node deletes only pods that are bound to it, one by one or as a collection.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPod",
 	}
 	podUpdate = rules.Rule{
 		ID:          "NR-POD-5",
-		Description: "A node changes nothing of a pod but its status, not even of its own mirror pods.",
+		Description: "A node changes only the status of a pod. This includes its own mirror pods.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitPod",
 	}
 	podCap = rules.Rule{
 		ID:          "NR-POD-10",
-		Description: "A node has no more mirror pods than caps.mirrorPods of the configuration says.",
+		Description: "A node has at most as many mirror pods as caps.mirrorPods in the configuration.",
 		Source:      "Bulkhead: one node must not fill the cluster with objects",
 		Extension:   true,
 		Optional:    true,
@@ -166,7 +166,7 @@ var (
 	}
 	podSubresource = rules.Rule{
 		ID:          "NR-POD-9",
-		Description: "A node writes no subresource of a pod but its status and evictions.",
+		Description: "Of the subresources of a pod, a node writes only the status and evictions.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go Admit",
 	}
 )

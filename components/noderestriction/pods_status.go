@@ -26,8 +26,8 @@ var (
 	}
 	podStatusFields = rules.Rule{
 		ID: "NR-POD-7",
-		Description: "With the status of a pod, a node changes neither its labels nor what the status says of its resource " +
-			"claims.",
+		Description: "When a node updates a pod's status, it changes neither the labels nor the status of the " +
+			"pod's resource claims.",
 		Source: "plugin/pkg/admission/noderestriction/admission.go admitPodStatus",
 	}
 )
@@ -126,32 +126,32 @@ var (
 	}
 	podStatusPhase = rules.Rule{
 		ID: "NR-PODPHASE-1",
-		Description: "A pod that has succeeded or failed does not begin again: its node gives it no phase but these two. A " +
-			"mirror pod may.",
+		Description: "A pod that has succeeded or failed does not start again: its node sets no phase other than " +
+			"these two. A mirror pod is exempt.",
 		Source:    "Bulkhead; a kubelet keeps to it (pkg/kubelet/kubelet_pods.go generateAPIPodStatus)",
 		Extension: true,
 		Optional:  true,
 	}
 	podIPInside = rules.Rule{
 		ID: "NR-PODIP-1",
-		Description: "A node reports for a pod no new IP but those of its Node and, unless the pod is on the host's " +
-			"network, those inside its podCIDRs; " +
-			"of an IP family for which the Node has no podCIDR, it may report any.",
+		Description: "A node reports as a new IP of a pod only an IP of its Node or, unless the pod is on the " +
+			"host network, an IP inside the Node's podCIDRs. For an IP family without a podCIDR, it may report " +
+			"any IP.",
 		Source:    "Bulkhead; attack T6",
 		Extension: true,
 		Optional:  true,
 	}
 	podIPUnowned = rules.Rule{
 		ID: "NR-PODIP-2",
-		Description: "A node reports for a pod no new IP that is a loopback, unspecified, multicast or link-local one, or " +
-			"another Node's and not inside its own podCIDRs.",
+		Description: "A node reports as a new IP of a pod no loopback, unspecified, multicast or link-local IP, " +
+			"and no IP of another Node outside its own podCIDRs.",
 		Source:    "Bulkhead; attack T6; pkg/apis/core/validation/validation.go ValidateEndpointIP",
 		Extension: true,
 		Optional:  true,
 	}
 	podHostIP = rules.Rule{
 		ID:          "NR-PODIP-3",
-		Description: "A node reports as a pod's new hostIP or hostIPs only addresses of its own Node.",
+		Description: "A node reports as a new hostIP or hostIPs of a pod only addresses of its own Node.",
 		Source:      "Bulkhead; a kubelet takes them from its Node (pkg/kubelet/kubelet_pods.go convertStatusToAPIStatus)",
 		Extension:   true,
 		Optional:    true,

@@ -123,7 +123,7 @@ var Rules = slices.Concat(
 
 var identityNamed = rules.Rule{
 	ID:          "NR-IDENT-1",
-	Description: "A user in system:nodes whose name says no node writes nothing on which there is a rule.",
+	Description: "A user in system:nodes without a node name may not write any resource that has a rule.",
 	Source:      "plugin/pkg/admission/noderestriction/admission.go Admit",
 }
 

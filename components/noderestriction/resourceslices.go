@@ -22,17 +22,18 @@ import (
 var (
 	sliceCreate = rules.Rule{
 		ID:          "NR-SLICE-1",
-		Description: "A node creates only ResourceSlices whose spec.nodeName is its own.",
+		Description: "A node creates only ResourceSlices whose spec.nodeName is its own name.",
 		Source:      "plugin/pkg/admission/noderestriction/admission.go admitResourceSlice",
 	}
 	sliceDelete = rules.Rule{
-		ID:          "NR-SLICE-2",
-		Description: "A node deletes only ResourceSlices whose spec.nodeName is its own, also where it deletes many at once.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitResourceSlice",
+		ID: "NR-SLICE-2",
+		Description: "A node deletes only ResourceSlices whose spec.nodeName is its own name, one by one or as a " +
+			"collection.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitResourceSlice",
 	}
 	sliceCap = rules.Rule{
 		ID:          "NR-SLICE-3",
-		Description: "A node has no more ResourceSlices than caps.resourceSlices of the configuration says.",
+		Description: "A node has at most as many ResourceSlices as caps.resourceSlices in the configuration.",
 		Source:      "Bulkhead: one node must not fill the cluster with objects",
 		Extension:   true,
 		Optional:    true,
@@ -87,8 +88,9 @@ func nodeOfSlice(o runtime.Object) (node string, ok bool) {
 
 var slicePool = rules.Rule{
 	ID: "NR-SLICE-4",
-	Description: "A node creates no ResourceSlice in a pool that is named after another Node that exists, " +
-		"or, unless the pool is named after the node itself, in which slices of the same driver are that are not its own.",
+	Description: "A node creates no ResourceSlice in a pool that is named after another existing Node. In a pool " +
+		"that is not named after the node, it creates one only if no slice of the same driver in the pool belongs " +
+		"to others.",
 	Source: "Bulkhead; staging/src/k8s.io/dynamic-resource-allocation/structured: the scheduler knows a device by " +
 		"driver, pool and name, and of a pool it takes the newest generation only",
 	Extension: true,

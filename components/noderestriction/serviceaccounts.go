@@ -21,17 +21,17 @@ const admitServiceAccount = "plugin/pkg/admission/noderestriction/admission.go a
 var (
 	tokenOfPod = rules.Rule{
 		ID:          "NR-SA-1",
-		Description: "A node gets only tokens that are bound to a pod, by its name and its UID.",
+		Description: "A node creates only tokens that are bound to a pod, by name and UID.",
 		Source:      admitServiceAccount,
 	}
 	tokenOfLivePod = rules.Rule{
 		ID:          "NR-SA-2",
-		Description: "A node gets a token only while the pod with that UID exists.",
+		Description: "A node creates a token only while the pod with that UID exists.",
 		Source:      admitServiceAccount,
 	}
 	tokenOfOwnPod = rules.Rule{
 		ID:          "NR-SA-3",
-		Description: "A node gets tokens only of pods that are bound to it.",
+		Description: "A node creates tokens only for pods that are bound to it.",
 		Source:      admitServiceAccount,
 	}
 )
@@ -92,7 +92,7 @@ func (r *Restriction) podOfToken(ctx context.Context, q *request,
 var (
 	tokenAccount = rules.Rule{
 		ID:          "NR-SA-5",
-		Description: "A node gets tokens only of the account that the pod runs as.",
+		Description: "A node creates tokens only for the account that the pod runs as.",
 		Source: "Bulkhead: upstream compares the two after admission " +
 			"(pkg/registry/core/serviceaccount/storage/token.go Create)",
 		Extension: true,
@@ -100,9 +100,9 @@ var (
 	}
 	tokenLife = rules.Rule{
 		ID: "NR-SA-6",
-		Description: "Where the configuration has maxTokenSeconds, a node gets no token that lives longer, unless a volume " +
-			"of the pod or its driver asks for one that does; the kubelet's defaults, of 3600 and 3607 seconds, are always " +
-			"allowed.",
+		Description: "If the configuration has maxTokenSeconds, a node creates no token that is valid for longer, " +
+			"unless a volume of the pod or its driver requests a longer one. The kubelet's defaults, 3600 and " +
+			"3607 seconds, are always allowed.",
 		Source: "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at " +
 			"all",
 		Extension: true,

@@ -122,9 +122,9 @@ func ParseMode(value string) (audits bool, err error) {
 
 var audited = rules.Rule{
 	ID: "NS-PASS-3",
-	Description: "An account that is marked audit is answered as if it had no scope, by the authorizer and by " +
-		"admission; what it would have been refused is counted and told, with the rule. " +
-		"Before the whole cluster has been seen nobody knows the mark, and it is denied as everybody is.",
+	Description: "The authorizer and admission answer an account in mode audit as if it had no scope. They count " +
+		"and log each request that its scope would deny, with the rule. Until the whole cluster has been read, " +
+		"the mode is unknown and the account is denied like one with an enforced scope.",
 	Source:    "Bulkhead: owners need to see before they enforce",
 	Extension: true,
 }

@@ -23,9 +23,9 @@ var (
 	}
 	rightsGrant = rules.Rule{
 		ID: "NS-GRANT-1",
-		Description: "An account with a scope, of any size, passes no rights on: it does not create or change roles and " +
-			"bindings " +
-			"(bind and escalate included), and does not approve or sign certificates of Kubernetes' own signers.",
+		Description: "An account with a scope, of any size, grants no rights. It does not create or change roles " +
+			"and bindings (this includes bind and escalate), and does not approve or sign certificates of " +
+			"Kubernetes' own signers.",
 		Source: "Bulkhead: an account without a scope that gets the same rights, or a client certificate, is out of the " +
 			"scope; " +
 			"pkg/registry/rbac/escalation_check.go",
@@ -114,8 +114,8 @@ func authorizeGrant(who identity) rules.Decision {
 
 var impersonation = rules.Rule{
 	ID: "NS-IMPERSONATE-1",
-	Description: "Who has a scope, of whatever size, may impersonate the node that it is on and nobody else: any other " +
-		"name would take it out of its scope.",
+	Description: "An account with a scope, of any size, may impersonate only the node that its pod is on. Any " +
+		"other name would take it out of its scope.",
 	Source:    "KEP-5284; k8s.io/apiserver/pkg/endpoints/filters/impersonation/mode.go associatedNodeImpersonationMode",
 	Extension: true,
 }
@@ -142,8 +142,8 @@ func authorizeImpersonation(who identity, a *request) rules.Decision {
 
 var credentialRevoked = rules.Rule{
 	ID: "NS-REVOKE-1",
-	Description: "A request of an account with a scope is denied, whatever it asks for and whatever the mode of the " +
-		"scope, if the ID of its token is in the cluster's list of revoked credentials.",
+	Description: "Every request of an account with a scope is denied, in every mode of the scope, if the ID of " +
+		"its token is in the cluster's list of revoked credentials.",
 	Source:     "Bulkhead: a token ends early only with its pod, secret or account; the ID is that of KEP-4193",
 	Extension:  true,
 	Configured: true,

@@ -15,16 +15,16 @@ import (
 var (
 	customSelected = rules.Rule{
 		ID: "NS-CUSTOM-1",
-		Description: "With a declared custom resource in its scope, a pod may list, watch and delete many of its objects " +
-			"only with a selector that sets the declared field or label to its own node.",
+		Description: "With a declared custom resource in its scope, a pod may list, watch and delete a collection " +
+			"of its objects only with a selector that sets the declared field or label to its own node.",
 		Source:    seed + ", use cases: permissions on custom resources; KEP-4358",
 		Extension: true,
 	}
 	customRead = rules.Rule{
 		ID: "NS-CUSTOM-2",
-		Description: "With a declared custom resource in its scope, a pod may get, update, patch and delete an object, and " +
-			"its status, only if the object, read at that moment, names the pod's node at the declared place; it creates " +
-			"none, and uses no other subresource.",
+		Description: "With a declared custom resource in its scope, a pod may get, update, patch and delete an " +
+			"object, and its status, only if the object, read at that moment, names the pod's node at the " +
+			"declared place. It may not create one, or use another subresource.",
 		Source:    seed + ", use cases: permissions on custom resources",
 		Extension: true,
 	}

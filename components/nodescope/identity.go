@@ -13,31 +13,31 @@ import (
 var (
 	accountNamed = rules.Rule{
 		ID: "NS-IDENT-1",
-		Description: "A user whose name begins as that of a ServiceAccount has a namespace and a name in it, or is denied " +
-			"whatever it asks.",
+		Description: "Every request of a user is denied if the user name begins like that of a ServiceAccount but " +
+			"has no namespace or no name.",
 		Source:    "k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername",
 		Extension: true,
 	}
 	podClaimed = rules.Rule{
 		ID: "NS-IDENT-2",
-		Description: "On what is in its scope, an account gets nothing for a token that names no pod: one from a secret, " +
-			"or one requested without a pod. A token whose claims are there in part, twice or empty gets nothing that a scope " +
-			"can hold.",
+		Description: "For a resource in its scope, an account's token without a pod is denied: a token from a " +
+			"secret, or one requested without a pod. A token whose pod claims are incomplete, repeated or empty " +
+			"is denied on everything that a scope can contain.",
 		Source:    seed + "; KEP-4193; KEP-1205",
 		Extension: true,
 	}
 	podCurrent = rules.Rule{
 		ID: "NS-IDENT-3",
-		Description: "The pod of a token is there, under the same name and UID, and runs as the account: the token of a " +
-			"pod that was deleted, or that a pod of the same name has replaced, gets nothing that a scope can hold, because " +
-			"nobody can say any more what that pod was held to.",
+		Description: "The pod of a token exists, with the same name and UID, and runs as the account. Otherwise " +
+			"the token is denied on everything that a scope can contain, because the scope of a deleted or " +
+			"replaced pod is unknown.",
 		Source:    seed + ", NodeInfo; KEP-1205",
 		Extension: true,
 	}
 	nodeAgrees = rules.Rule{
 		ID: "NS-IDENT-4",
-		Description: "On what is in its scope, a token counts only on the node that its pod is bound to, and only if the " +
-			"token names that node too.",
+		Description: "For a resource in its scope, a token is valid only on the node that its pod is bound to, " +
+			"and only if the token names that node too.",
 		Source:    seed + "; KEP-4193",
 		Extension: true,
 	}

@@ -13,23 +13,23 @@ import (
 var (
 	nodeRead = rules.Rule{
 		ID: "NS-NODE-1",
-		Description: "With nodes in its scope, a pod may get, list and watch only the Node that it is on, by name or with " +
-			"the field selector metadata.name.",
+		Description: "With nodes in its scope, a pod may get, list and watch only the Node that it is on, by name " +
+			"or with the field selector metadata.name.",
 		Source:    seed + ", use cases; KEP-4601",
 		Extension: true,
 	}
 	nodeWrite = rules.Rule{
 		ID: "NS-NODE-2",
-		Description: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it is on, or " +
-			"its status; it creates and deletes none. What it may write there is for admission to say.",
+		Description: "With nodes or nodes/status in its scope, a pod may update and patch only the Node that it " +
+			"is on, or its status. It may not create or delete Nodes. Admission decides what it may write.",
 		Source:    seed + ", use cases: node-problem-detector, node termination handler; CVE-2023-26484, CVE-2023-30840",
 		Extension: true,
 	}
 	nodeKubelet = rules.Rule{
 		ID: "NS-NODE-3",
-		Description: "With nodes, or the subresource, in its scope, a pod may use the subresources that a kubelet's API is " +
-			"authorized by (proxy, metrics, stats, log, pods and others) " +
-			"of the Node that it is on only, if RBAC allows it.",
+		Description: "With nodes, or the subresource, in its scope, a pod may use the subresources that authorize " +
+			"a kubelet's API (proxy, metrics, stats, log, pods and others) only of the Node that it is on, and " +
+			"only if RBAC allows it.",
 		Source:    "KEP-2862; pkg/kubelet/server/auth.go; pkg/registry/core/node/rest",
 		Extension: true,
 	}

@@ -20,22 +20,23 @@ var (
 	}
 	podPatch = rules.Rule{
 		ID: "NS-POD-2",
-		Description: "With pods in its scope, a pod may patch a pod on its own node, which a kubelet may not; it may not " +
-			"update one as a whole.",
+		Description: "With pods in its scope, a pod may patch a pod on its own node, which a kubelet may not. It " +
+			"may not update a whole pod.",
 		Source:    seed + ", use cases: calico",
 		Extension: true,
 	}
 	podWrite = rules.Rule{
 		ID: "NS-POD-3",
-		Description: "With the resource in its scope, a pod may delete and evict pods on its own node and update and patch " +
-			"their status; it creates no pod, deletes not many at once and uses no other subresource but those of NS-POD-4.",
+		Description: "With the resource in its scope, a pod may delete and evict pods on its own node, and update " +
+			"and patch their status. It may not create pods, delete a collection, or use other subresources than " +
+			"these and those of NS-POD-4.",
 		Source:    seed + ", use cases: node termination handler; antrea-io/antrea#4651",
 		Extension: true,
 	}
 	podStream = rules.Rule{
 		ID: "NS-POD-4",
-		Description: "With pods, or the subresource, in its scope, a pod may use log, exec, attach, portforward and proxy " +
-			"only of pods on its own node, and only if RBAC allows it.",
+		Description: "With pods, or the subresource, in its scope, a pod may use log, exec, attach, portforward " +
+			"and proxy only of pods on its own node, and only if RBAC allows it.",
 		Source:    "Bulkhead: the kubelet of the node serves all of these; pkg/registry/core/pod/rest",
 		Extension: true,
 	}

@@ -42,30 +42,30 @@ const (
 var (
 	asItsNode = rules.Rule{
 		ID: "NS-SCOPE-1",
-		Description: "On a resource in its scope, a pod may do only what the node authorizer allows the node that it is " +
-			"on, and only if RBAC allows it too; what is in no other rule of this table is decided so.",
+		Description: "On a resource in its scope, a pod may do only what the node authorizer allows the pod's " +
+			"node, and only if RBAC allows it too. This rule decides what no other rule of node scope decides.",
 		Source:    seedAuth,
 		Extension: true,
 	}
 	notInScope = rules.Rule{
 		ID: "NS-PASS-1",
-		Description: "What is not in the scope of its account or of itself, a pod asks of the authorizers behind, as if it " +
-			"had no scope.",
+		Description: "The next authorizers decide on resources that are neither in the scope of the account nor " +
+			"in that of the pod, as if there were no scope.",
 		Source:    seedAuth,
 		Extension: true,
 	}
 	neverInScope = rules.Rule{
 		ID: "NS-PASS-2",
-		Description: "Requests for no resource (discovery, health, metrics) and questions about one's own identity and " +
-			"rights (SelfSubjectAccessReview, SelfSubjectRulesReview, SelfSubjectReview) are in no scope, whatever it says.",
+		Description: "Requests without a resource (discovery, health, metrics) and reviews of one's own identity " +
+			"and rights (SelfSubjectAccessReview, SelfSubjectRulesReview, SelfSubjectReview) are in no scope.",
 		Source: "plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go ClusterRoles: system:basic-user, " +
 			"system:discovery, system:public-info-viewer",
 		Extension: true,
 	}
 	unready = rules.Rule{
 		ID: "NS-UNREADY",
-		Description: "Nothing is left to others for want of knowledge: until the whole cluster has been seen, and while it " +
-			"or an account, or an object that has to be read, cannot be read, who is sent here is denied.",
+		Description: "A request is denied if the state that it depends on is unknown: until the whole cluster has " +
+			"been read, while the watches are stale, and if an account or an object cannot be read.",
 		Source:    "Bulkhead: RBAC behind would allow the account the whole cluster",
 		Extension: true,
 	}
@@ -73,8 +73,8 @@ var (
 	// because its denials are denials of node scope.
 	limit = rules.Rule{
 		ID: "NS-LIMIT",
-		Description: "A review that is too large, or that finds no place within a second, is denied, and is never an error " +
-			"that would open the way to other authorizers.",
+		Description: "A review that is too large, or that waits a second without a place, is denied. The answer " +
+			"is never an error, because an error would let another authorizer decide.",
 		Source:    "Bulkhead: as NA-LIMIT",
 		Extension: true,
 	}

@@ -39,7 +39,7 @@ func (l Layout) CA() pki.Pair { return PairIn(l.PKI(), "ca") }
 // KubeCA is the cluster's certificate authority.
 func (l Layout) KubeCA() pki.Pair { return PairIn(l.KubePKI, "ca") }
 
-// Keeper renews every certificate of an installation.
+// Rotator renews every certificate of an installation.
 func (l Layout) Rotator(policy pki.Policy, now func() time.Time) pki.Rotator {
 	leaves := []pki.Leaf{{
 		Name: "apiserver-client", Pair: PairIn(l.APIServer(), "node-authorizer-client"), Signer: l.CA(),

@@ -19,17 +19,18 @@ import (
 var (
 	tokenBound = rules.Rule{
 		ID: "NS-TOKEN-2",
-		Description: "A pod of an account with a scope, of any size, creates a token only if it is bound, by name and UID, " +
-			"to a pod on its own node that runs as the account of the token; and a pod certificate only as NodeRestriction " +
-			"lets its node.",
+		Description: "A pod of an account with a scope, of any size, creates a token only if the token is bound, " +
+			"by name and UID, to a pod on its own node that runs as the token's account. It creates a pod " +
+			"certificate only as NodeRestriction allows its node.",
 		Source: "Bulkhead: NS-TOKEN-1; plugin/pkg/admission/noderestriction/admission.go " +
 			"admitServiceAccount, admitPodCertificateRequest",
 		Extension: true,
 	}
 	tokenSecret = rules.Rule{
 		ID: "NS-TOKEN-3",
-		Description: "An account with a scope, of any size, writes no secret of type kubernetes.io/service-account-token: " +
-			"the token controller fills it with a token that has no pod and does not expire.",
+		Description: "An account with a scope, of any size, writes no secret of type " +
+			"kubernetes.io/service-account-token. The token controller would fill it with a token that has no pod " +
+			"and does not expire.",
 		Source:    "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
 		Extension: true,
 	}

@@ -25,23 +25,23 @@ const (
 var (
 	asItsNode = rules.Rule{
 		ID: "NS-ADMIT-1",
-		Description: "On a resource in its scope, a pod writes only what the rules of NodeRestriction let the node write " +
-			"that it is on, except that an exemption of its account " +
-			"lifts the rules that it stands for on objects of that node; the refusal names the rule of NodeRestriction too.",
+		Description: "On a resource in its scope, a pod writes only what the rules of NodeRestriction allow the " +
+			"pod's node. An exemption of its account turns off the rules that it names, for objects of that node. " +
+			"A denial also cites the rule of NodeRestriction.",
 		Source:    seed + ", Workflow of NodeRestriction; CVE-2023-26484, CVE-2023-30840",
 		Extension: true,
 	}
 	podWhole = rules.Rule{
 		ID: "NS-ADMIT-2",
-		Description: "With pods in its scope, a pod changes other parts of a pod than the status, which a kubelet may not, " +
-			"only if that pod is on its node; it creates no pods, mirror pods neither.",
+		Description: "With pods in its scope, a pod changes more of a pod than the status, which a kubelet may " +
+			"not, only if that pod is on its node. It creates no pods, also no mirror pods.",
 		Source:    seed + ", use cases: calico, which patches pods",
 		Extension: true,
 	}
 	podReach = rules.Rule{
 		ID: "NS-ADMIT-3",
-		Description: "What it changes of a pod so is neither a label nor an owner: these would have Services and " +
-			"controllers of the whole cluster take the pod for theirs.",
+		Description: "With such a change of a pod, it changes neither labels nor owners: Services and controllers " +
+			"of the whole cluster select pods by these.",
 		Source:    "Bulkhead: attack T6; KEP-1314, and what NodeRestriction keeps a kubelet from through pods/status",
 		Extension: true,
 	}
@@ -55,29 +55,30 @@ var (
 	}
 	markedAccount = rules.Rule{
 		ID: "NS-WRITE-1",
-		Description: "Who has a scope, of whatever size, puts none of the annotations of node scope on a ServiceAccount, " +
-			"changes and removes none there, and deletes no ServiceAccount that has one.",
+		Description: "An account with a scope, of any size, does not set, change or remove an annotation of node " +
+			"scope on a ServiceAccount, and does not delete a ServiceAccount that has one.",
 		Source:    seedEdit,
 		Extension: true,
 	}
 	markedPod = rules.Rule{
 		ID: "NS-WRITE-2",
-		Description: "Who has a scope, of whatever size, puts none of the annotations of node scope on a pod, also by " +
-			"binding it, and changes and removes none there. To delete such a pod is no change: its tokens end with it.",
+		Description: "An account with a scope, of any size, does not set, change or remove an annotation of node " +
+			"scope on a pod. This includes a binding. It may delete such a pod, because the pod's tokens end with " +
+			"it.",
 		Source:    seedEdit,
 		Extension: true,
 	}
 	markedAccountByNode = rules.Rule{
 		ID: "NS-WRITE-3",
-		Description: "Where node scope is on, a node puts none of its annotations on a ServiceAccount, changes and removes " +
-			"none there, and deletes no ServiceAccount that has one, whatever rights it was given.",
+		Description: "While node scope is on, a node does not set, change or remove an annotation of node scope " +
+			"on a ServiceAccount, and does not delete a ServiceAccount that has one, whatever rights it has.",
 		Source:    seedEdit,
 		Extension: true,
 	}
 	markedPodByNode = rules.Rule{
 		ID: "NS-WRITE-4",
-		Description: "Where node scope is on, a node makes no mirror pod with one of its annotations, and changes and " +
-			"removes none on a pod, also through the status.",
+		Description: "While node scope is on, a node creates no mirror pod with an annotation of node scope, and " +
+			"does not change or remove one on a pod. This includes updates of the status.",
 		Source:    seedEdit + "; KEP-1314, Annotation Restrictions",
 		Extension: true,
 	}
