@@ -33,13 +33,13 @@ func loadAuthorization(t *testing.T, name string) *apiserver.AuthorizationConfig
 	return configuration
 }
 
-// kube-apiserver does not start with a file that its loader refuses.
-func TestAPIServerTakesTheAuthorizationConfiguration(t *testing.T) {
+// kube-apiserver does not start if its loader rejects the file.
+func TestAPIServerLoadsTheAuthorizationConfiguration(t *testing.T) {
 	known, repeatable := sets.New("Webhook", "Node", "RBAC"), sets.New("Webhook")
 	for name, want := range profiles {
 		t.Run(name, func(t *testing.T) {
 			configuration := loadAuthorization(t, name)
-			// The validation looks for the file, which is on a host.
+			// The validation needs an existing kubeconfig. In production it is on the host.
 			onHost := filepath.Join(t.TempDir(), "kubeconfig")
 			if err := os.WriteFile(onHost, read(t, NodeAuthorizerKubeconfig), 0o600); err != nil {
 				t.Fatal(err)
@@ -82,15 +82,16 @@ func TestMatchCondition(t *testing.T) {
 	}{
 		{"a node matches", spec("system:node:a", "system:nodes", "system:authenticated"), true},
 		{"a node without a name matches", spec("system:node:", "system:nodes"), true},
-		{"a node's request for a path matches", path, true},
-		{"our own identity does not match", spec("bulkhead:node-authorizer", "bulkhead:components", "system:authenticated"),
-			false},
-		{"our own identity in the group of nodes does not match", spec("bulkhead:node-authorizer", "system:nodes"), false},
-		{"a kubelet's user outside the group does not match", spec("system:node:a", "system:authenticated"), false},
+		{"a node's request for a non-resource path matches", path, true},
+		{"node-authorizer's own user does not match",
+			spec("bulkhead:node-authorizer", "bulkhead:components", "system:authenticated"), false},
+		{"node-authorizer's own user in the group system:nodes does not match",
+			spec("bulkhead:node-authorizer", "system:nodes"), false},
+		{"a node user outside the group system:nodes does not match", spec("system:node:a", "system:authenticated"), false},
 		{"a user in the group without the prefix does not match", spec("kubelet", "system:nodes"), false},
-		{"a prefix in other case does not match", spec("System:node:a", "system:nodes"), false},
-		{"a user without groups does not match", spec("system:node:a"), false},
-		{"nobody does not match", spec(""), false},
+		{"a prefix in upper case does not match", spec("System:node:a", "system:nodes"), false},
+		{"a node user without groups does not match", spec("system:node:a"), false},
+		{"an empty user name does not match", spec(""), false},
 		{"an empty review does not match", authorizationv1.SubjectAccessReviewSpec{}, false},
 	} {
 		for name := range profiles {
@@ -109,7 +110,7 @@ func TestMatchCondition(t *testing.T) {
 	}
 }
 
-func TestAPIServerFindsTheWebhook(t *testing.T) {
+func TestKubeconfigHasTheAddressAndCertificates(t *testing.T) {
 	config, err := clientcmd.Load(read(t, NodeAuthorizerKubeconfig))
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 )
 
-// Every identity that a binding of ours names has its calls in the schema, and
-// nobody else has.
-func TestOurComponentsHaveAFlowSchema(t *testing.T) {
+// The FlowSchema matches the user of each ClusterRoleBinding below, and no other user.
+func TestFlowSchemaMatchesEveryComponent(t *testing.T) {
 	schema := decode[*flowcontrolv1.FlowSchema](t, "flowcontrol/flowschema.yaml")
 	if len(schema.Spec.Rules) != 1 {
 		t.Fatalf("%d rules", len(schema.Spec.Rules))
@@ -37,9 +36,9 @@ func TestOurComponentsHaveAFlowSchema(t *testing.T) {
 	}
 }
 
-// A schema of an exempt level would let a fault of ours starve the API server, and
-// one behind others may not match.
-func TestTheFlowSchemaIsBoundedAndEarly(t *testing.T) {
+// With an exempt priority level, a bug in Bulkhead could overload the API server. With a higher
+// precedence number, another FlowSchema could match first.
+func TestFlowSchemaIsLimitedAndMatchesFirst(t *testing.T) {
 	schema := decode[*flowcontrolv1.FlowSchema](t, "flowcontrol/flowschema.yaml")
 	level := schema.Spec.PriorityLevelConfiguration.Name
 	for _, suggested := range bootstrap.SuggestedPriorityLevelConfigurations {
@@ -53,9 +52,9 @@ func TestTheFlowSchemaIsBoundedAndEarly(t *testing.T) {
 	}
 }
 
-// The proxies of all nodes have one identity, and a level that nobody else is in: they
-// wait for nobody, and nobody waits for them.
-func TestTheProxiesHaveALevelOfTheirOwn(t *testing.T) {
+// The proxies of all nodes use one ServiceAccount. No other client uses their priority level. So
+// the proxies do not delay other clients, and other clients do not delay the proxies.
+func TestProxiesHaveASeparatePriorityLevel(t *testing.T) {
 	schema := decode[*flowcontrolv1.FlowSchema](t, "kubelet-api/proxy-flowschema.yaml")
 	level := decode[*flowcontrolv1.PriorityLevelConfiguration](t, "kubelet-api/proxy-prioritylevelconfiguration.yaml")
 	if schema.Spec.PriorityLevelConfiguration.Name != level.Name ||
@@ -78,7 +77,7 @@ func TestTheProxiesHaveALevelOfTheirOwn(t *testing.T) {
 	if diff := cmp.Diff(want, schema.Spec.Rules[0].Subjects); diff != "" || len(schema.Spec.Rules) != 1 {
 		t.Errorf("%d rules; subjects (-bound +named)\n%s", len(schema.Spec.Rules), diff)
 	}
-	// It asks and gets bounded answers, and may wait for them, but not for ever.
+	// The level has few seats, lends most of them, and queues requests.
 	if limited := level.Spec.Limited; *limited.NominalConcurrencyShares > 20 || *limited.LendablePercent < 50 ||
 		limited.LimitResponse.Type != flowcontrolv1.LimitResponseTypeQueue {
 		t.Errorf("limits %+v", limited)

@@ -17,8 +17,8 @@ import (
 
 const kubeletAuthProxy = "bulkhead-kubelet-auth-proxy"
 
-// It asks two questions, and that is all.
-func TestKubeletAuthProxyMayOnlyAsk(t *testing.T) {
+// The proxy creates token reviews and subject access reviews, and has no other right.
+func TestKubeletAuthProxyMayOnlyCreateReviews(t *testing.T) {
 	want := []rbacv1.PolicyRule{
 		{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}},
@@ -35,7 +35,8 @@ func TestKubeletAuthProxyMayOnlyAsk(t *testing.T) {
 	}
 }
 
-// It is nobody on the host, sees one directory of it, and writes to one directory in that.
+// The proxy has an unprivileged user. It reads one directory of the host, and writes to one
+// subdirectory of it.
 func TestKubeletAuthProxyIsConfined(t *testing.T) {
 	pod := decode[*appsv1.DaemonSet](t, "kubelet-auth-proxy/daemonset.yaml").Spec.Template.Spec
 	container := pod.Containers[0]
@@ -81,9 +82,9 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 		corev1.SeccompProfileTypeRuntimeDefault,
 		map[string]corev1.HostPathType{
 			"/etc/kubernetes/bulkhead/kubelet-auth-proxy": corev1.HostPathDirectory,
-			// Not before the kubelet has moved.
+			// The file exists after the kubelet has moved to loopback.
 			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/kubelet-serving.pem": corev1.HostPathFile,
-			// A node of an older version does not have it.
+			// On a node with an older version this directory does not exist.
 			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/crl-state": "",
 		},
 		map[string]bool{revocationlist.Name: true}, []string{"crl-state"}, "system-node-critical", kubeletAuthProxy,
@@ -99,8 +100,8 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 	}
 }
 
-// One node at a time is without its proxy, and the selector selects the pods.
-func TestKubeletAuthProxyIsReplacedNodeByNode(t *testing.T) {
+// An update replaces the proxy on one node at a time. The selector matches the pods.
+func TestKubeletAuthProxyIsUpdatedNodeByNode(t *testing.T) {
 	set := decode[*appsv1.DaemonSet](t, "kubelet-auth-proxy/daemonset.yaml")
 	update := set.Spec.UpdateStrategy.RollingUpdate
 	if update == nil || update.MaxUnavailable.IntValue() != 1 || update.MaxSurge != nil {

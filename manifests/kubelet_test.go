@@ -12,7 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// rights are what a ClusterRole gives: "group/resource" to verbs.
+// rights returns the rules of a ClusterRole: a map from "group/resource" to verbs.
 func rights(t *testing.T, file string) map[string]string {
 	t.Helper()
 	got := map[string]string{}
@@ -25,8 +25,8 @@ func rights(t *testing.T, file string) map[string]string {
 	return got
 }
 
-// It approves for one signer, and can neither sign nor ask.
-func TestTheApproverMayApproveForOneSigner(t *testing.T) {
+// kubelet-csr-approver approves requests for one signer. It cannot sign or request a certificate.
+func TestApproverMayApproveForOneSigner(t *testing.T) {
 	want := map[string]string{
 		"certificates.k8s.io/certificatesigningrequests":           "get,list,watch",
 		"certificates.k8s.io/certificatesigningrequests/approval":  "update",
@@ -39,9 +39,9 @@ func TestTheApproverMayApproveForOneSigner(t *testing.T) {
 	}
 }
 
-// What they may in one namespace: see where the API servers are, and the approver may tell
-// of what it does not approve.
-func TestWhoLooksForTheAPIServersLooksInOneNamespace(t *testing.T) {
+// In the namespace default, both components read the addresses of the API servers.
+// kubelet-csr-approver also creates events about requests that it does not approve.
+func TestRightsInTheNamespaceOfTheAPIServers(t *testing.T) {
 	look := rbacv1.PolicyRule{
 		Verbs: []string{"get"}, APIGroups: []string{"discovery.k8s.io"},
 		Resources: []string{"endpointslices"}, ResourceNames: []string{"kubernetes"},
@@ -67,11 +67,11 @@ func TestWhoLooksForTheAPIServersLooksInOneNamespace(t *testing.T) {
 	}
 }
 
-func TestKubeletClientsMayNothingButKubelets(t *testing.T) {
+func TestKubeletClientsHaveOnlyRightsAtKubelets(t *testing.T) {
 	for file, user := range map[string]string{"apiserver": "kube-apiserver-kubelet-client",
 		"proxy": "bulkhead:kubelet-auth-proxy"} {
 		for what, verbs := range rights(t, "kubelet-api/"+file+"-clusterrole.yaml") {
-			// The verb of some methods is empty at a kubelet, so the proxy needs the star.
+			// For some methods the kubelet's verb is empty, so the proxy needs "*".
 			if !strings.HasPrefix(what, "/nodes/") || strings.HasSuffix(what, "*") || what == "/nodes/status" ||
 				(verbs == "*") != (file == "proxy") {
 				t.Errorf("%s: %s %s", file, verbs, what)
@@ -85,9 +85,9 @@ func TestKubeletClientsMayNothingButKubelets(t *testing.T) {
 	}
 }
 
-// Beside system:kubelet-api-admin it has what stood behind nodes/proxy, with the verbs of the
-// methods that the kubelet serves, and no more.
-func TestTheAPIServerGetsNoRightThatItHadNot(t *testing.T) {
+// In addition to system:kubelet-api-admin, kube-apiserver gets only rights that nodes/proxy
+// included before. The verbs are those of the methods that the kubelet serves.
+func TestAPIServerGetsNoNewRights(t *testing.T) {
 	want := map[string]string{
 		"/nodes/exec": "create", "/nodes/attach": "create", "/nodes/portforward": "create", "/nodes/run": "create",
 		"/nodes/containerlogs": "get", "/nodes/debug": "get,update",
@@ -97,7 +97,7 @@ func TestTheAPIServerGetsNoRightThatItHadNot(t *testing.T) {
 	}
 }
 
-func TestTheApproverIsConfined(t *testing.T) {
+func TestApproverIsConfined(t *testing.T) {
 	pod := decode[*corev1.Pod](t, KubeletApproverStaticPod)
 	container := pod.Spec.Containers[0]
 	if len(pod.Spec.Volumes) != 1 || pod.Spec.Volumes[0].HostPath.Path != "/etc/kubernetes/bulkhead/kubelet-approver" ||

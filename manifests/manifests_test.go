@@ -32,7 +32,7 @@ func read(t *testing.T, name string) []byte {
 	return data
 }
 
-// decode refuses unknown and repeated fields, as a careful API server would.
+// decode fails on unknown and duplicate fields, like an API server with strict validation.
 func decode[T runtime.Object](t *testing.T, name string) T {
 	t.Helper()
 	known := runtime.NewScheme()
@@ -51,11 +51,11 @@ func decode[T runtime.Object](t *testing.T, name string) T {
 	return typed
 }
 
-// configurations begin the names of files that are read by our programs, not by
-// Kubernetes. Theirs are the tests of the installer.
+// configurations is the prefix of files that Bulkhead's programs read. Kubernetes does not read
+// them. The tests of the installer check them.
 const configurations = "configuration-"
 
-// filesOf lists the YAML files that are API objects or static pods.
+// filesOf returns the YAML files that are API objects or static pods.
 func filesOf(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -114,8 +114,9 @@ func TestKustomizationsNameEveryObject(t *testing.T) {
 	}
 }
 
-// The component sees relations, never contents, and changes nothing.
-func TestNodeAuthorizerMayOnlyReadRelations(t *testing.T) {
+// node-authorizer reads which objects belong to a node. It cannot read secrets, and cannot write.
+// It reads one ConfigMap.
+func TestNodeAuthorizerMayOnlyRead(t *testing.T) {
 	got := map[string]string{}
 	for _, rule := range decode[*rbacv1.ClusterRole](t, "node-authorizer/clusterrole.yaml").Rules {
 		for _, resource := range rule.Resources {
@@ -157,8 +158,9 @@ func TestNodeAuthorizerMayOnlyReadRelations(t *testing.T) {
 	}
 }
 
-// What it writes is its own memory, by name; the rest it reads one by one, or counts.
-func TestNodeRestrictionMayOnlyLookAndRemember(t *testing.T) {
+// node-restriction writes one ConfigMap, by name: its records. It only reads or counts other
+// objects, and creates subject access reviews.
+func TestNodeRestrictionMayOnlyWriteItsRecords(t *testing.T) {
 	got := map[string]string{}
 	for _, rule := range decode[*rbacv1.ClusterRole](t, "node-restriction/clusterrole.yaml").Rules {
 		for _, resource := range rule.Resources {
@@ -202,7 +204,7 @@ func TestNodeRestrictionMayOnlyLookAndRemember(t *testing.T) {
 	}
 }
 
-func TestOurPodsAreConfined(t *testing.T) {
+func TestStaticPodsAreConfined(t *testing.T) {
 	for file, dir := range map[string]string{
 		NodeAuthorizerStaticPod:  "/etc/kubernetes/bulkhead/node-authorizer",
 		NodeRestrictionStaticPod: "/etc/kubernetes/bulkhead/node-restriction",

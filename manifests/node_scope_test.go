@@ -16,7 +16,7 @@ import (
 
 const noAccounts = "request.userInfo.username in []"
 
-func TestNodeScopeIsAskedAboutEveryWriteAndFailsClosed(t *testing.T) {
+func TestNodeScopeWebhookMatchesEveryWriteAndFailsClosed(t *testing.T) {
 	w := webhookOf(t, RegistrationNodeScope)
 	got := []string{w.Name, string(*w.FailurePolicy), string(*w.SideEffects), *w.ClientConfig.URL,
 		strings.Join(w.AdmissionReviewVersions, ",")}
@@ -39,7 +39,7 @@ func TestNodeScopeIsAskedAboutEveryWriteAndFailsClosed(t *testing.T) {
 	}
 }
 
-// The one condition is what scope-sync fills: 1,000 accounts still compile.
+// scope-sync writes the list in the only condition. It compiles with more than 1,000 accounts.
 func TestNodeScopeMatchesTheListedAccounts(t *testing.T) {
 	w := webhookOf(t, RegistrationNodeScope)
 	if len(w.MatchConditions) != 1 || !strings.HasSuffix(w.MatchConditions[0].Expression, noAccounts) {
@@ -74,7 +74,7 @@ func TestNodeScopeMatchesTheListedAccounts(t *testing.T) {
 	}
 }
 
-func TestNodeScopeNeedsNoMoreThanAView(t *testing.T) {
+func TestNodeScopeNeedsOnlyReadAccess(t *testing.T) {
 	want := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts", "pods"},
 		Verbs: []string{"get", "list", "watch"}}}
 	if diff := cmp.Diff(want,

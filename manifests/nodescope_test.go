@@ -21,8 +21,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-// TestTheEntryOfNodeScopeDenies what nobody can answer for.
-func TestTheEntryOfNodeScopeDenies(t *testing.T) {
+// If the webhook call fails, kube-apiserver denies the request of a listed account.
+func TestNodeScopeEntryDeniesOnFailure(t *testing.T) {
 	configuration := loadAuthorization(t, AuthorizationNodeScope)
 	if len(configuration.Authorizers) != 1 {
 		t.Fatalf("%d authorizers: the installer takes all of them", len(configuration.Authorizers))
@@ -40,9 +40,9 @@ func TestTheEntryOfNodeScopeDenies(t *testing.T) {
 	}
 }
 
-// TestWhoIsListedIsAskedAboutAndNobodyElse has the API server evaluate the condition with
-// a list and without.
-func TestWhoIsListedIsAskedAboutAndNobodyElse(t *testing.T) {
+// The API server's code evaluates the condition, with one account in the list and with an empty
+// list.
+func TestNodeScopeEntryMatchesOnlyListedAccounts(t *testing.T) {
 	const agent = "system:serviceaccount:monitoring:agent"
 	listed, err := scopelist.Replace(scopelist.Authorization, read(t, AuthorizationNodeScope),
 		[]scopelist.Account{{Namespace: "monitoring", Name: "agent"}})
@@ -55,12 +55,12 @@ func TestWhoIsListedIsAskedAboutAndNobodyElse(t *testing.T) {
 		user string
 		want bool
 	}{
-		{"a listed account is", listed, agent, true},
-		{"an account that begins like it is not", listed, agent + "s", false},
-		{"our own identity is not", listed, "bulkhead:node-authorizer", false},
-		{"nobody is not", listed, "", false},
-		{"with an empty list it is not", read(t, AuthorizationNodeScope), agent, false},
-		{"with an empty list nobody is", read(t, AuthorizationNodeScope), "", false},
+		{"a listed account matches", listed, agent, true},
+		{"an account with a listed account's name as prefix does not match", listed, agent + "s", false},
+		{"node-authorizer's own user does not match", listed, "bulkhead:node-authorizer", false},
+		{"an empty user name does not match", listed, "", false},
+		{"with an empty list an account does not match", read(t, AuthorizationNodeScope), agent, false},
+		{"with an empty list an empty user name does not match", read(t, AuthorizationNodeScope), "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			matcher, errs := validation.ValidateAndCompileMatchConditions(authorizationcel.NewDefaultCompiler(),
@@ -77,8 +77,8 @@ func TestWhoIsListedIsAskedAboutAndNobodyElse(t *testing.T) {
 	}
 }
 
-// TestScopeIsAskedOnTheSameServersAtOtherPaths and with the same certificates.
-func TestScopeIsAskedOnTheSameServersAtOtherPaths(t *testing.T) {
+// For nodes and for accounts, the addresses and certificates are the same. Only the paths differ.
+func TestNodeScopeUsesTheSameServersWithOtherPaths(t *testing.T) {
 	open := func(name string) (server string, rest []string) {
 		config, err := clientcmd.Load(read(t, name))
 		if err != nil {
@@ -105,7 +105,7 @@ func TestScopeIsAskedOnTheSameServersAtOtherPaths(t *testing.T) {
 	}
 }
 
-// TestScopeSyncWritesOneObject, which is made for it, and is empty.
+// The installer creates the object that scope-sync writes. The object in the manifest is empty.
 func TestScopeSyncWritesOneObject(t *testing.T) {
 	memory := decode[*corev1.ConfigMap](t, "scope-sync/configmap.yaml")
 	for _, rule := range decode[*rbacv1.Role](t, "scope-sync/role.yaml").Rules {
@@ -118,7 +118,7 @@ func TestScopeSyncWritesOneObject(t *testing.T) {
 	}
 }
 
-// conditionsOf are the match conditions of the one entry in a file.
+// conditionsOf returns the match conditions of the first authorizer in a file.
 func conditionsOf(t *testing.T, file []byte) []apiserver.WebhookMatchCondition {
 	t.Helper()
 	configuration, err := load.LoadFromData(file)

@@ -23,7 +23,7 @@ import (
 
 var registrations = []string{RegistrationHardened, RegistrationParity}
 
-// webhookOf is the one webhook of a registration.
+// webhookOf returns the only webhook of a registration.
 func webhookOf(t *testing.T, name string) admissionregistrationv1.ValidatingWebhook {
 	t.Helper()
 	config := decode[*admissionregistrationv1.ValidatingWebhookConfiguration](t, name)
@@ -33,7 +33,7 @@ func webhookOf(t *testing.T, name string) admissionregistrationv1.ValidatingWebh
 	return config.Webhooks[0]
 }
 
-func TestTheWebhookFailsClosedAndSoon(t *testing.T) {
+func TestRegistrationFailsClosedAfterTwoSeconds(t *testing.T) {
 	for _, name := range registrations {
 		w := webhookOf(t, name)
 		got := []string{string(*w.FailurePolicy), string(*w.MatchPolicy), string(*w.SideEffects), *w.ClientConfig.URL,
@@ -50,7 +50,7 @@ func TestTheWebhookFailsClosedAndSoon(t *testing.T) {
 	}
 }
 
-// writes are what a registration covers, "group/resource OPERATION".
+// writes returns the requests that a registration covers, as "group/resource OPERATION".
 func writes(t *testing.T, name string) []string {
 	t.Helper()
 	var all []string
@@ -71,7 +71,7 @@ func writes(t *testing.T, name string) []string {
 	return all
 }
 
-func TestWhatIsRegistered(t *testing.T) {
+func TestRegisteredResources(t *testing.T) {
 	hardened := writes(t, RegistrationHardened)
 	want := []string{
 		"/events CREATE", "/events DELETE", "/events UPDATE",
@@ -94,7 +94,7 @@ func TestWhatIsRegistered(t *testing.T) {
 	if diff := cmp.Diff(want, hardened); diff != "" {
 		t.Errorf("hardened (-want +got)\n%s", diff)
 	}
-	// A heartbeat must not depend on us where in-tree checks it.
+	// A heartbeat must not depend on node-restriction if the in-tree plugin checks it.
 	more := slices.DeleteFunc(writes(t, RegistrationParity),
 		func(write string) bool { return slices.Contains(hardened, write) })
 	heartbeats := []string{
@@ -107,7 +107,7 @@ func TestWhatIsRegistered(t *testing.T) {
 	}
 }
 
-func TestWhoIsAskedAbout(t *testing.T) {
+func TestMatchedUsersForPods(t *testing.T) {
 	for _, name := range registrations {
 		asks := matcherOf(t, webhookOf(t, name))
 		for _, tc := range []struct {
@@ -115,21 +115,23 @@ func TestWhoIsAskedAbout(t *testing.T) {
 			who  user.Info
 			want bool
 		}{
-			{"a node is", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes", "system:authenticated"}},
-				true},
-			{"a node without a name is", &user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, true},
-			{"a kubelet's user outside the group is not",
+			{"a node matches",
+				&user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes", "system:authenticated"}}, true},
+			{"a node without a name matches",
+				&user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, true},
+			{"a node user outside the group system:nodes does not match",
 				&user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:authenticated"}}, false},
-			{"a user in the group without the prefix is not",
+			{"a user in the group without the prefix does not match",
 				&user.DefaultInfo{Name: "kubelet", Groups: []string{"system:nodes"}}, false},
-			{"a prefix in other case is not", &user.DefaultInfo{Name: "System:node:a", Groups: []string{"system:nodes"}}, false},
-			{"our own identity is not",
+			{"a prefix in upper case does not match",
+				&user.DefaultInfo{Name: "System:node:a", Groups: []string{"system:nodes"}}, false},
+			{"node-restriction's own user does not match",
 				&user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"bulkhead:components"}}, false},
-			{"our own identity in the group of nodes is not",
+			{"node-restriction's own user in the group does not match",
 				&user.DefaultInfo{Name: "bulkhead:node-restriction", Groups: []string{"system:nodes"}}, false},
-			{"a user without groups is not", &user.DefaultInfo{Name: "system:node:a"}, false},
-			{"nobody is not", &user.DefaultInfo{}, false},
-			{"a bootstrap token that writes a pod is not",
+			{"a node user without groups does not match", &user.DefaultInfo{Name: "system:node:a"}, false},
+			{"an empty user does not match", &user.DefaultInfo{}, false},
+			{"a bootstrap token that writes a pod does not match",
 				&user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:bootstrappers"}}, false},
 		} {
 			t.Run(name+"/"+tc.name, func(t *testing.T) {
@@ -149,20 +151,22 @@ func TestBootstrappersAreReviewedForCertificates(t *testing.T) {
 			who  user.Info
 			want bool
 		}{
-			{"bootstrap token", &user.DefaultInfo{Name: "system:bootstrap:a",
+			{"bootstrap token: matches", &user.DefaultInfo{Name: "system:bootstrap:a",
 				Groups: []string{"system:bootstrappers", "system:authenticated"}}, true},
-			{"further group", &user.DefaultInfo{Name: "joiner", Groups: []string{"x", "system:bootstrappers:kubeadm"}}, true},
-			{"group with the same beginning", &user.DefaultInfo{Name: "joiner", Groups: []string{"system:bootstrappers2"}},
-				false},
-			{"token's name without the group",
+			{"group below system:bootstrappers: matches",
+				&user.DefaultInfo{Name: "joiner", Groups: []string{"x", "system:bootstrappers:kubeadm"}}, true},
+			{"group system:bootstrappers2: does not match",
+				&user.DefaultInfo{Name: "joiner", Groups: []string{"system:bootstrappers2"}}, false},
+			{"bootstrap token without the group: does not match",
 				&user.DefaultInfo{Name: "system:bootstrap:a", Groups: []string{"system:authenticated"}}, false},
-			{"administrator", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, false},
-			{"kube-controller-manager",
+			{"administrator: does not match", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, false},
+			{"kube-controller-manager: does not match",
 				&user.DefaultInfo{Name: "system:kube-controller-manager", Groups: []string{"system:authenticated"}}, false},
-			{"node", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes"}}, true},
-			{"no user", &user.DefaultInfo{}, false},
-			{"user without a name in the group", &user.DefaultInfo{Groups: []string{"system:bootstrappers"}}, true},
-			{"thousand groups", &user.DefaultInfo{Name: "a", Groups: slices.Repeat([]string{"group"}, 1000)}, false},
+			{"node: matches", &user.DefaultInfo{Name: "system:node:a", Groups: []string{"system:nodes"}}, true},
+			{"empty user: does not match", &user.DefaultInfo{}, false},
+			{"empty user name in the group: matches", &user.DefaultInfo{Groups: []string{"system:bootstrappers"}}, true},
+			{"1,000 other groups: does not match",
+				&user.DefaultInfo{Name: "a", Groups: slices.Repeat([]string{"group"}, 1000)}, false},
 		} {
 			t.Run(name+"/"+tc.name, func(t *testing.T) {
 				if got := asks(tc.who, "certificates.k8s.io", "certificatesigningrequests"); got != tc.want {
@@ -173,14 +177,15 @@ func TestBootstrappersAreReviewedForCertificates(t *testing.T) {
 	}
 }
 
-// matcherOf tells whether kube-apiserver asks about a write of a pod by a user.
+// matcherOf returns a function that reports whether a user's write of a pod matches the webhook.
 func matcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(user.Info) bool {
 	t.Helper()
 	asks := requestMatcherOf(t, w)
 	return func(who user.Info) bool { return asks(who, "", "pods") }
 }
 
-// requestMatcherOf tells whether kube-apiserver asks about a user's write of a resource.
+// requestMatcherOf returns a function that reports whether a user's write of a resource matches the
+// webhook.
 func requestMatcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook) func(who user.Info, group,
 	resource string) bool {
 	t.Helper()
@@ -206,9 +211,9 @@ func requestMatcherOf(t *testing.T, w admissionregistrationv1.ValidatingWebhook)
 	}
 }
 
-// TestTheServerShowsItsCertificateToUsOnly: a user of another name would be shown to
-// every webhook, or to none.
-func TestTheServerShowsItsCertificateToUsOnly(t *testing.T) {
+// The user name in the kubeconfig must be the address of node-restriction. With another name,
+// kube-apiserver would use the certificate for all webhooks, or for none.
+func TestAPIServerCertificateIsForOneWebhook(t *testing.T) {
 	config, err := clientcmd.Load(read(t, AdmissionKubeconfig))
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +235,7 @@ func TestTheServerShowsItsCertificateToUsOnly(t *testing.T) {
 	}
 }
 
-func TestTheAdmissionConfigurationNamesOurFiles(t *testing.T) {
+func TestAdmissionConfigurationHasThePaths(t *testing.T) {
 	var config struct {
 		Plugins []struct {
 			Name          string            `json:"name"`

@@ -11,8 +11,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// It sees who is annotated, tells them, and writes one object.
-func TestScopeSyncMayOnlyLookAndTell(t *testing.T) {
+// scope-sync reads annotations and metrics, creates events, and writes one object.
+func TestScopeSyncMayOnlyReadAndReport(t *testing.T) {
 	want := []rbacv1.PolicyRule{
 		{Verbs: []string{"get", "list", "watch"}, APIGroups: []string{""}, Resources: []string{"serviceaccounts"}},
 		{Verbs: []string{"list", "watch"}, APIGroups: []string{""}, Resources: []string{"pods"}},
@@ -38,8 +38,8 @@ func TestScopeSyncMayOnlyLookAndTell(t *testing.T) {
 	}
 }
 
-// It is the one component that can write the API server's files, and nobody can send it
-// anything.
+// scope-sync can write the API server's files. So it has no port, and no client can send it a
+// request.
 func TestScopeSyncIsConfined(t *testing.T) {
 	pod := decode[*corev1.Pod](t, ScopeSyncStaticPod)
 	container := pod.Spec.Containers[0]
@@ -74,8 +74,9 @@ func TestScopeSyncIsConfined(t *testing.T) {
 	}
 }
 
-// Who else mounts that directory does not write in it, but for who renews certificates.
-func TestNobodyElseWritesTheAPIServersFiles(t *testing.T) {
+// Only scope-sync and certificate-rotator can write the API server's files. Other static pods do
+// not mount the directory.
+func TestOtherStaticPodsDoNotMountTheAPIServersFiles(t *testing.T) {
 	for _, file := range []string{NodeAuthorizerStaticPod, NodeRestrictionStaticPod, KubeletApproverStaticPod} {
 		for _, volume := range decode[*corev1.Pod](t, file).Spec.Volumes {
 			if volume.HostPath != nil && volume.HostPath.Path == "/etc/kubernetes/bulkhead/apiserver" {
