@@ -17,7 +17,7 @@ func deny(r rules.Rule, text string) rules.Decision {
 // noOpinion leaves a request to the next authorizers, in both modes.
 func noOpinion(r rules.Rule) rules.Decision {
 	return rules.Decision{Effect: rules.NoOpinion, Rule: r.ID,
-		Message: "left to the authorizers behind the node authorizer"}
+		Message: "left to the next authorizers"}
 }
 
 // audit allows a request by rule r and reports that rule by would deny it.

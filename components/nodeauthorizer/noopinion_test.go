@@ -12,7 +12,7 @@ func TestNoOpinionOnRequestsWithoutARule(t *testing.T) { run(t, passedRows()) }
 
 func passedRows() []row {
 	const (
-		others = "left to the authorizers behind the node authorizer "
+		others = "left to the next authorizers "
 		no     = "no rule allows a node to "
 	)
 	csr := func(verb, subresource string) request {

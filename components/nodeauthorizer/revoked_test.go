@@ -94,7 +94,7 @@ func TestRevokedCredential(t *testing.T) {
 			request{Verb: "get", Path: "/api"}, outcome{Decision: deny, Reason: reason}},
 		{"discovery with another certificate: left to RBAC", enforce, stolenID, "", goodID,
 			request{Verb: "get", Path: "/api"},
-			outcome{Decision: pass, Reason: "left to the authorizers behind the node authorizer [NA-PASS-1]"}},
+			outcome{Decision: pass, Reason: "left to the next authorizers [NA-PASS-1]"}},
 		{"while the graph is stale: denied", enforce, stolenID, "is late", stolenID, lease,
 			outcome{Decision: deny, Reason: reason}},
 		{"while the graph is stale, another certificate: left to others", enforce, stolenID, "is late", goodID, lease,

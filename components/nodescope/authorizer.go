@@ -146,7 +146,7 @@ func (z *Authorizer) asNode(ctx context.Context, by rules.Rule, node string, a *
 	question.Verb, question.Resource, question.Subresource = verb, r.Resource, r.Subresource
 	v := z.Node.Decide(ctx, &question)
 	if v.Effect != rules.Allow {
-		return deny(by, "a pod on node '"+node+"' is held to what that node may do: "+v.Reason())
+		return deny(by, "a pod on node '"+node+"' is limited to what that node may do: "+v.Reason())
 	}
 	return rules.Decision{Effect: rules.NoOpinion, Rule: by.ID, Findings: v.Findings}
 }

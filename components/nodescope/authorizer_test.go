@@ -17,7 +17,7 @@ import (
 func TestScope(t *testing.T) { run(t, scopeRows()) }
 
 func scopeRows() []row {
-	const asNode = "a pod on node 'me' is held to what that node may do: "
+	const asNode = "a pod on node 'me' is limited to what that node may do: "
 	lease := func(name string) request {
 		return request{Verb: "update", APIGroup: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease",
 			Name: name}
@@ -130,11 +130,11 @@ func TestWithoutInfoNoAccountIsKnown(t *testing.T) {
 func TestOnlyAllowLetsPass(t *testing.T) {
 	for said, want := range map[rules.Effect]answer{
 		rules.Allow: {authorizer.DecisionNoOpinion, "[NS-SCOPE-1]", nil},
-		rules.NoOpinion: {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]",
+		rules.NoOpinion: {authorizer.DecisionDeny, "a pod on node 'me' is limited to what that node may do: so [NS-SCOPE-1]",
 			nil},
-		rules.Deny: {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]",
+		rules.Deny: {authorizer.DecisionDeny, "a pod on node 'me' is limited to what that node may do: so [NS-SCOPE-1]",
 			nil},
-		rules.Effect(7): {authorizer.DecisionDeny, "a pod on node 'me' is held to what that node may do: so [NS-SCOPE-1]",
+		rules.Effect(7): {authorizer.DecisionDeny, "a pod on node 'me' is limited to what that node may do: so [NS-SCOPE-1]",
 			nil},
 	} {
 		var asked authorizer.Attributes

@@ -137,7 +137,7 @@ func authorizeImpersonation(who identity, a *request) rules.Decision {
 	if who.scopes.isEmpty() {
 		return noOpinion(notInScope)
 	}
-	return deny(impersonation, "a pod that is held to its node may impersonate that node and nobody else")
+	return deny(impersonation, "a pod that is limited to its node may impersonate only that node")
 }
 
 var credentialRevoked = rules.Rule{

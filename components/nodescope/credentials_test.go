@@ -18,7 +18,7 @@ func TestTokens(t *testing.T) { run(t, tokenRows()) }
 func TestGrants(t *testing.T) { run(t, grantRows()) }
 
 func tokenRows() []row {
-	const asNode = "a pod on node 'me' is held to what that node may do: "
+	const asNode = "a pod on node 'me' is limited to what that node may do: "
 	const unrelated = asNode + "no relationship found between node 'me' and this object [NA-SA-2] [NS-TOKEN-1]"
 	token := func(namespace, account string) request {
 		return request{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: namespace, Name: account}
@@ -109,7 +109,7 @@ func impersonationRows() []row {
 	// The API server sends this check once for all pods of the account.
 	allPods := tokenOf("agent",
 		map[string][]string{"authentication.kubernetes.io/associated-node-keys": {nodeName, nodeUID, podName, podUID}})
-	const refusal = "a pod that is held to its node may impersonate that node and nobody else [NS-IMPERSONATE-1]"
+	const refusal = "a pod that is limited to its node may impersonate only that node [NS-IMPERSONATE-1]"
 	free := tokenOf("free", claimsOf("free-me", "uid-free", "me"))
 	return []row{
 		{"leave to be its node may have it", allPods, "",

@@ -152,7 +152,7 @@ func TestCustomResourcesWithoutAReader(t *testing.T) {
 func TestUndeclaredCustomResources(t *testing.T) {
 	run(t, []row{
 		{"an undeclared resource is refused", nil, "wheels.example.com", of("wheels", "get", "mine"), false,
-			"a pod on node 'me' is held to what that node may do: no rule allows a node to get wheels.example.com " +
+			"a pod on node 'me' is limited to what that node may do: no rule allows a node to get wheels.example.com " +
 				"[NA-DEFAULT] [NS-SCOPE-1]"},
 		{"an undeclared resource outside the scope may have it", nil, "pods", of("wheels", "get", "mine"), true,
 			"[NS-PASS-1]"},

@@ -36,7 +36,7 @@ func identityRows() []row {
 		{"the secret of its node may get it", nil, "", secret, true, "[NS-SCOPE-1]"},
 		{"a secret with a token of its account on another node is refused",
 			tokenOf("agent", claimsOf("agent-other", "uid-other", "other")), "", secret, false,
-			"a pod on node 'other' is held to what that node may do: no relationship found between node 'other' and this " +
+			"a pod on node 'other' is limited to what that node may do: no relationship found between node 'other' and this " +
 				"object [NA-SECRET-1] [NS-SCOPE-1]"},
 		{"a secret with a token of no pod is refused", tokenOf("agent", nil), "", secret, false, noPod},
 		{"a config map outside the scope with a token of no pod may get it", tokenOf("agent", nil), "", config, true,

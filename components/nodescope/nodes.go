@@ -71,7 +71,7 @@ func (z *Authorizer) authorizeNode(ctx context.Context, node string, r Resource,
 		}
 		return z.asNode(ctx, nodeWrite, node, a, a.Verb, r)
 	case "create":
-		return deny(nodeWrite, "a pod that is held to its node creates no "+r.String())
+		return deny(nodeWrite, "a pod that is limited to its node creates no "+r.String())
 	default:
 		return z.asNode(ctx, nodeWrite, node, a, a.Verb, r)
 	}

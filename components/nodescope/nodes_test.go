@@ -15,7 +15,7 @@ func TestNodes(t *testing.T)    { run(t, nodeRows()) }
 func TestKubelets(t *testing.T) { run(t, kubeletRows()) }
 
 func nodeRows() []row {
-	const asNode = "a pod on node 'me' is held to what that node may do: "
+	const asNode = "a pod on node 'me' is limited to what that node may do: "
 	const otherNode = asNode + "node 'me' cannot read 'other', only its own Node object [NA-NODE-1] [NS-NODE-1]"
 	const allNodes = asNode + "node 'me' cannot read all nodes, only its own Node object [NA-NODE-1] [NS-NODE-1]"
 	return []row{
@@ -55,7 +55,7 @@ func nodeRows() []row {
 		{"a patch of another status, its scope having nodes alone, may do it", nil, "nodes/-",
 			request{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "other"}, true, "[NS-PASS-1]"},
 		{"a new Node is refused", nil, "", request{Verb: "create", Resource: "nodes"}, false,
-			"a pod that is held to its node creates no nodes [NS-NODE-2]"},
+			"a pod that is limited to its node creates no nodes [NS-NODE-2]"},
 		{"the deletion of its own Node is refused", nil, "", request{Verb: "delete", Resource: "nodes", Name: "me"}, false,
 			asNode + "no rule allows a node to delete nodes [NA-NODE-2] [NS-NODE-2]"},
 		{"the deletion of all nodes is refused", nil, "", request{Verb: "deletecollection", Resource: "nodes"}, false,

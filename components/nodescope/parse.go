@@ -91,7 +91,7 @@ func shortened(text string) string {
 
 var (
 	errEmpty = errors.New("an entry is empty")
-	errSelf  = errors.New("a question about one's own rights is never held to a node")
+	errSelf  = errors.New("a question about one's own rights cannot be limited to a node")
 	errForm  = errors.New(
 		"want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, " +
 			"*.storage.k8s.io or *")
@@ -140,8 +140,8 @@ const withoutSubresources = "/-"
 // part to one node. An owner who names one means that part, but would get no access to it.
 var unsupported = map[Resource]string{
 	{Group: "discovery.k8s.io",
-		Resource: "endpointslices"}: "an EndpointSlice names a node for each endpoint and none for itself, so nobody can " +
-		"be held to those of one node; leave it out, and give the account no more of it by RBAC than reading",
+		Resource: "endpointslices"}: "an EndpointSlice names a node for each endpoint and none for itself, so it " +
+		"belongs to no node; leave it out, and let RBAC allow the account only to read it",
 }
 
 // parseResource parses a resource without wildcards.

@@ -67,7 +67,7 @@ func (z *Authorizer) authorizePod(ctx context.Context, node string, r Resource, 
 	case "update":
 		return z.asNode(ctx, podPatch, node, a, a.Verb, r)
 	case "create":
-		return deny(podWrite, "a pod that is held to its node creates no pods")
+		return deny(podWrite, "a pod that is limited to its node creates no pods")
 	default:
 		return z.authorizePodWrite(ctx, node, r, a)
 	}

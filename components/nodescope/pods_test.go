@@ -12,7 +12,7 @@ import (
 func TestPods(t *testing.T) { run(t, podRows()) }
 
 func podRows() []row {
-	const asNode = "a pod on node 'me' is held to what that node may do: "
+	const asNode = "a pod on node 'me' is limited to what that node may do: "
 	const unrelated = asNode + "no relationship found between node 'me' and this object [NA-POD-1] "
 	const needsSelector = asNode + "can only list/watch pods with spec.nodeName field selector [NA-POD-2] [NS-POD-1]"
 	mine, theirs := selectingField("spec.nodeName", selection.Equals, "me"),
@@ -100,6 +100,6 @@ func podRows() []row {
 			request{Verb: "create", Resource: "bindings", Namespace: "ns"}, false,
 			asNode + "no rule allows a node to create bindings [NA-DEFAULT] [NS-SCOPE-1]"},
 		{"a new pod is refused", nil, "", request{Verb: "create", Resource: "pods", Namespace: "ns"}, false,
-			"a pod that is held to its node creates no pods [NS-POD-3]"},
+			"a pod that is limited to its node creates no pods [NS-POD-3]"},
 	}
 }

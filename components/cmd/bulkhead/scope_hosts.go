@@ -40,7 +40,7 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what scope-sync has told: %w", err)
+		return nil, fmt.Errorf("reading the state of scope-sync: %w", err)
 	}
 	nodes, err := client.CoreV1().Nodes().List(ctx,
 		metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
@@ -58,7 +58,7 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf(
-			"node scope is not installed in this cluster: no scope-sync has told anything in ConfigMap %s/%s",
+			"node scope is not installed in this cluster: no scope-sync has written its state to ConfigMap %s/%s",
 			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	var hosts []scopeHost
@@ -72,7 +72,7 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 	host := scopeHost{Node: name}
 	if !told {
-		host.Problem = "its scope-sync has told nothing: whether the API server there holds anybody is not known"
+		host.Problem = "its scope-sync has written no state: it is unknown whether the API server there limits accounts"
 		return host
 	}
 	record, err := scopelist.DecodeRecord(text)
@@ -83,7 +83,7 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 	host.Heard, host.Problem = record.Time, record.Problem
 	if quiet := now.Sub(record.Time); quiet > quietFor {
 		host.Problem = fmt.Sprintf(
-			"its scope-sync was last heard of %v ago: what it told then is not counted, the lists that it wrote hold",
+			"its scope-sync last wrote its state %v ago: that state is not counted, the lists stay in force",
 			quiet.Round(time.Minute))
 		return host
 	}

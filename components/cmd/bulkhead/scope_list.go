@@ -123,7 +123,7 @@ func shortCell(text string) string {
 func newScopeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scope",
-		Short: "Show which accounts are held to the nodes of their pods, and find out which scope one could have",
+		Short: "Show the accounts with a node scope, and find a scope for an account",
 	}
 	cmd.AddCommand(newScopeListCommand(), newScopeSuggestCommand())
 	return cmd

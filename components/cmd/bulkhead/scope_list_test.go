@@ -149,8 +149,8 @@ ns         changed         pods                enforce  pending        pending  
 ns         everywhere      pods,nodes          enforce  pending        pending    -
 ns         new             * (cannot be read)  enforce  pending        pending    -
 ns         viapod          pods: secrets       enforce  pending        pending    -
-cp-1: its scope-sync was last heard of 1h0m0s ago: what it told then is not counted, the lists that it wrote hold
-cp-2: its scope-sync has told nothing: whether the API server there holds anybody is not known
+cp-1: its scope-sync last wrote its state 1h0m0s ago: that state is not counted, the lists stay in force
+cp-2: its scope-sync has written no state: it is unknown whether the API server there limits accounts
 `},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestScopeListProblems(t *testing.T) {
 	spoilt := recorded(t, nil)
 	spoilt.Data["cp-1"] = "{"
 	if got, err := scopeOutput(t, "table", controlPlane("cp-1"), spoilt); err != nil ||
-		!strings.Contains(got, "cp-1: reading what scope-sync has told") {
+		!strings.Contains(got, "cp-1: reading the state of scope-sync") {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if _, err := scopeOutput(t, "table", controlPlane("cp-1")); err == nil ||

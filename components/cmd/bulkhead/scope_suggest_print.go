@@ -34,7 +34,7 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 	}
 	for _, name := range s.Impersonates {
 		_, _ = fmt.Fprintf(out,
-			"It impersonates %s, which nobody with a scope may: there is no scope under which that passes [NS-IMPERSONATE-1].\n",
+			"It impersonates %s, which no account with a scope may do: no scope allows that [NS-IMPERSONATE-1].\n",
 			printable(name))
 	}
 	for _, request := range s.Unscoped {

@@ -61,7 +61,7 @@ func TestScopeSuggest(t *testing.T) {
 	want := `2 requests of ns/collector were let pass, from 2026-01-02T03:04:05Z to 2026-01-02T03:05:05Z; 1 more were refused, and do not count.
 
 RESOURCE   SEEN  BEYOND ITS NODE  IN THE SCOPE  STOPS, BUT FOR ITS OWN NODE'S / WHY NOT
-endpoints  1     1                no            get endpoints ns/e: a pod on node 'worker-1' is held to what that node may do: REASON
+endpoints  1     1                no            get endpoints ns/e: a pod on node 'worker-1' is limited to what that node may do: REASON
 nodes      0     0                yes           get,list
 pods       1     0                yes           get,list
 

@@ -18,7 +18,7 @@ loopback, from what pods, persistent volumes, volume attachments, resource slice
 and pod certificate requests say about who runs what; for the rules that go beyond
 the in-tree Node authorizer also from nodes, claims and certificate signing
 requests. While it has not seen all of them, or hears nothing of them any more, it
-leaves every request to the authorizers behind. Before it refuses a node, it makes
+leaves every request to the next authorizers. Before it refuses a node, it makes
 sure with a live read that it is not behind.
 
 It denies every request that was made with a credential in the ConfigMap

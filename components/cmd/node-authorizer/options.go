@@ -47,15 +47,15 @@ func (o *options) flags() cliflag.NamedFlagSets {
 
 	deciding := sections.FlagSet("deciding")
 	deciding.StringVar(&o.mode, "mode", o.mode,
-		"What becomes of a node's request that no rule allows: strict denies it, so that no authorizer behind can allow "+
-			"it; compat leaves it to them, as the in-tree Node authorizer does.")
+		"Decision for a node request that no rule allows: strict denies it, so that no other authorizer can allow "+
+			"it; compat leaves it to the next authorizers, as the in-tree Node authorizer does.")
 	features := nodeauthorizer.DefaultFeatures()
 	o.gates.Add(deciding, features.ByGate(), "what a node may do")
 	o.AddKubeconfig(deciding,
 		"The identity needs get, list and watch on what the decisions are made from, and nothing else.")
 	deciding.DurationVar(&o.maxViewAge, "max-view-age", o.maxViewAge,
-		"How long the API server may say nothing about a resource before requests of nodes are left to the authorizers "+
-			"behind. A healthy one says something every minute.")
+		"How long the API server may send nothing about a resource before requests of nodes are left to the next "+
+			"authorizers. A healthy server sends something every minute.")
 
 	o.extensions.add(sections.FlagSet("beyond upstream"))
 	o.scope.add(sections.FlagSet("node scope"))

@@ -52,7 +52,7 @@ func (r *revocations) unready() string {
 	case heard == nil:
 		return "has not yet read ConfigMap " + revocationlist.Namespace + "/" + revocationlist.Name
 	case time.Since(*heard) > r.maxAge:
-		return fmt.Sprintf("has heard nothing about ConfigMap %s/%s for more than %v", revocationlist.Namespace,
+		return fmt.Sprintf("has received nothing about ConfigMap %s/%s for more than %v", revocationlist.Namespace,
 			revocationlist.Name, r.maxAge)
 	}
 	return ""

@@ -97,7 +97,7 @@ func TestRevocationsOutliveAnOutage(t *testing.T) {
 			t.Error("a credential is not revoked any more while the API server is away")
 		}
 		if got := r.unready(); !strings.Contains(got,
-			"has heard nothing about ConfigMap kube-system/bulkhead-revocations for more than 1m0s") {
+			"has received nothing about ConfigMap kube-system/bulkhead-revocations for more than 1m0s") {
 			t.Errorf("unready %q", got)
 		}
 	})

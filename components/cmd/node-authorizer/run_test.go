@@ -140,7 +140,7 @@ func TestRun(t *testing.T) {
 		await("/metrics", want)
 	}
 	revoked.Store(true)
-	await("/readyz", "not ready: has a stale view: it has heard nothing about pods")
+	await("/readyz", "not ready: has a stale view: it has received nothing about pods")
 	ask("node-1", `the node authorizer has a stale view`)
 	ask("node-2", `[NA-UNREADY]`)
 	revoked.Store(false)

@@ -24,13 +24,13 @@ func newScopeCollector(v *view) *scopeCollector {
 	return &scopeCollector{
 		view: v,
 		scoped: metrics.NewDesc("bulkhead_node_scope_annotated",
-			"Objects whose annotation holds pods to their nodes, by kind.", kind, nil, metrics.ALPHA, ""),
+			"Objects whose annotation limits pods to their nodes, by kind.", kind, nil, metrics.ALPHA, ""),
 		unread: metrics.NewDesc("bulkhead_node_scope_unread_annotations",
-			"Objects of which a node scope annotation cannot be read, so that pods are held on everything, or exempted from "+
-				"nothing.", kind, nil, metrics.ALPHA, ""),
+			"Objects with an invalid node scope annotation, so that pods are limited on everything, or not "+
+				"exempt.", kind, nil, metrics.ALPHA, ""),
 		overShare: metrics.NewDesc("bulkhead_node_scope_beyond_share",
 			"Objects beyond their namespace's share. reason=list: the account has a scope and is not protected. "+
-				"reason=values: its annotation is one of too many different ones, so its pods are held on everything.",
+				"reason=values: its annotation is one of too many different ones, so its pods are limited on everything.",
 			[]string{"kind", "reason"}, nil, metrics.ALPHA, ""),
 		lag: metrics.NewDesc("bulkhead_node_scope_view_lag_seconds",
 			"Time since the API server last said anything about service accounts. In a quiet, healthy cluster it stays near a "+

@@ -30,7 +30,7 @@ type scope struct {
 func (o *scopeOptions) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.on, "node-scope", o.on,
 		"Answer at "+scopedPath+
-			" too, for ServiceAccounts whose pods are held to their nodes. The identity then needs list and watch on "+
+			" too, for ServiceAccounts whose pods are limited to their nodes. The identity then needs list and watch on "+
 			"serviceaccounts. The entry of the API server's authorization configuration must have failurePolicy Deny. Off, "+
 			"the path is not there.")
 	fs.StringVar(&o.custom, "node-scope-custom-resources", o.custom,

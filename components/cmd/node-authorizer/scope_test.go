@@ -65,7 +65,7 @@ func TestRunWithNodeScope(t *testing.T) {
 
 	ask(scopedPath, scopedReview("secrets", "s", mine), `"status":{"allowed":false,"reason":"[NS-SCOPE-1]"}`)
 	ask(scopedPath, scopedReview("secrets", "other", mine),
-		`"denied":true,"reason":"a pod on node 'node-1' is held to what that node may do: no relationship found between node 'node-1' and this object [NA-SECRET-1] [NS-SCOPE-1]"`)
+		`"denied":true,"reason":"a pod on node 'node-1' is limited to what that node may do: no relationship found between node 'node-1' and this object [NA-SECRET-1] [NS-SCOPE-1]"`)
 	ask(scopedPath, scopedReview("configmaps", "x", mine), `"status":{"allowed":false,"reason":"[NS-PASS-1]"}`)
 	ask(scopedPath, scopedReview("secrets", "s", ""), `"denied":true,"reason":"the token names no pod [NS-IDENT-2]"`)
 	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "2", "node-1")),
@@ -93,7 +93,7 @@ func TestRunWithNodeScope(t *testing.T) {
 	await("/resource-versions", `"serviceaccounts":"`)
 
 	revoked.Store(true)
-	await("/readyz", "not ready: has a stale view: it has heard nothing about")
+	await("/readyz", "not ready: has a stale view: it has received nothing about")
 	ask(scopedPath, scopedReview("configmaps", "x", mine), `"denied":true,"reason":"node scope has a stale view`)
 	cancel()
 	if err := <-ended; err != nil {

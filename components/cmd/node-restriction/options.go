@@ -70,8 +70,8 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	deciding := sections.FlagSet("deciding")
 	deciding.StringVar(&o.policyFile, "config", o.policyFile,
 		"File with the operator's policy, a Configuration of noderestriction.admission.k8s.io/v1. It is read again when it "+
-			"changes; one that is no good leaves the last good one in force, but ends the program at its start. Without one, "+
-			"upstream's fixed policy holds.")
+			"changes. While a changed file is invalid, the last valid one stays in force; at the start, an invalid file is an "+
+			"error. Without a file, upstream's fixed policy applies.")
 	deciding.StringSliceVar(&o.apiAudiences, "api-audiences", o.apiAudiences,
 		"kube-apiserver's own --api-audiences or, where that is not set, its --service-account-issuer, all of them and in "+
 			"the same order. kube-apiserver puts them into a token request that names no audience before it asks.")
@@ -82,8 +82,8 @@ func (o *options) flags() cliflag.NamedFlagSets {
 			"own history of nodes; nothing else.")
 
 	o.extensions.Add(sections.FlagSet("beyond upstream"),
-		"What becomes of a write that the in-tree NodeRestriction plugin would admit and a stricter, optional rule would "+
-			"not: enforce refuses it, audit admits it and reports it by log, metric and audit annotation, off looks no further.",
+		"Decision for a write that in-tree NodeRestriction would admit and a stricter, optional rule would not: enforce "+
+			"denies it, audit admits it and reports it by log, metric and audit annotation, off does not check the rule.",
 		"NR-EVENT-1=audit,NR-EVENT-2=off")
 	o.scope.add(sections.FlagSet("node scope"))
 	o.AddTo(&sections, webhookPath)

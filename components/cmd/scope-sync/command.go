@@ -41,7 +41,7 @@ func newCheckCommand() *cobra.Command {
 	path, maxAge, ready := defaultHeartbeat, time.Minute, false
 	var sections cliflag.NamedFlagSets
 	fs := sections.FlagSet("check")
-	fs.StringVar(&path, "heartbeat-file", path, "What the scope-sync that is checked was told.")
+	fs.StringVar(&path, "heartbeat-file", path, "The heartbeat file of the scope-sync that is checked.")
 	fs.DurationVar(&maxAge, "max-age", maxAge,
 		"How long it may not have touched the file. It is taken for hung after that.")
 	fs.BoolVar(&ready, "ready", ready,

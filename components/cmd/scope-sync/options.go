@@ -58,7 +58,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 			"The identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and "+
 			"patch on events, and get and patch on the ConfigMap kube-system/bulkhead-node-scope.")
 	cluster.StringVar(&o.nodeName, "node-name", o.nodeName,
-		"The name of this host's Node, under which the state of accounts is told.")
+		"Name of this host's Node. The state of accounts is stored under this name.")
 
 	files := sections.FlagSet("files")
 	files.StringVar(&o.authorization, "authorization-config", o.authorization,

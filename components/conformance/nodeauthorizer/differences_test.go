@@ -78,7 +78,7 @@ var differences = []difference{
 		Documented: harness.Documented{
 			Name: "left open in Strict",
 			IDs:  []rules.ID{"NA-PASS-1", "NA-PASS-2", "NA-PASS-3", "NA-PASS-4", "NA-PASS-5"},
-			Row:  "left to the authorizers behind, in both modes",
+			Row:  "left to the next authorizers, in both modes",
 		},
 		is: func(c *comparison) bool { return c.strictly(authorizer.DecisionNoOpinion) },
 	},

@@ -106,8 +106,8 @@ func (in *Installer) noteBehind(nodes, again string) {
 	if nodes == "" {
 		return
 	}
-	in.Note("kubelet-auth-proxy stands before the kubelets of %s, and stays with its rights until they are "+
-		"back on their own addresses:\n             run `bulkhead node uninstall` on the host of each, then %s again", nodes,
+	in.Note("kubelet-auth-proxy serves the kubelets of %s, and stays with its rights until they listen "+
+		"on their own addresses again:\n             run `bulkhead node uninstall` on the host of each, then %s again", nodes,
 		again)
 }
 

@@ -21,7 +21,7 @@ import (
 // components decide. It calls files at each check, because they can change.
 func (in *Installer) waitNewServer(ctx context.Context, timeout time.Duration, before cluster.Process,
 	files func() (cluster.Process, error)) error {
-	return in.Until(ctx, timeout, "kube-apiserver with our components", func(ctx context.Context) error {
+	return in.Until(ctx, timeout, "kube-apiserver with Bulkhead's components", func(ctx context.Context) error {
 		process, err := in.serving(ctx)
 		if err != nil {
 			return err

@@ -115,7 +115,7 @@ func TestAnotherHostKeepsTheKubeletAPIOfTheCluster(t *testing.T) {
 
 // If its proxy were removed first, a kubelet would be unreachable.
 func TestProxiesStayUntilKubeletsAreRestored(t *testing.T) {
-	const says = "kubelet-auth-proxy stands before the kubelets of worker-1, worker-2"
+	const says = "kubelet-auth-proxy serves the kubelets of worker-1, worker-2"
 	onHost(t, "it is given up", func(t *testing.T, h *testHost) {
 		must(t, h.withKubelets(nil).Install(t.Context(), options(Hardened)))
 		h.proxied = []string{"worker-1", "worker-2"}

@@ -119,7 +119,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 		return false, nil
 	}
 	if saved && !ours {
-		in.Note("the manifest was changed since then we wrote it: our edits are taken out of it, " +
+		in.Note("the manifest was changed after Bulkhead wrote it: Bulkhead's edits are removed from it, " +
 			"the rest is kept")
 	}
 	// The directory may be missing if a user removed it while the server still used it.

@@ -58,13 +58,13 @@ func judge(b binding, profile string) []Finding {
 		case clusterRole && profile == "parity":
 			findings = append(findings,
 				Finding{Fail, check,
-					fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: parity has only RBAC behind "+
-						"ours; remove the subject", b.name, s.Kind, s.Name)})
+					fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: in parity, only RBAC comes "+
+						"after node-authorizer; remove the subject", b.name, s.Kind, s.Name)})
 		case clusterRole:
 			findings = append(findings,
 				Finding{Warn, check,
-					fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: ours stops real nodes in front "+
-						"of it, nobody else; remove the subject", b.name, s.Kind, s.Name)})
+					fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: node-authorizer "+
+						"denies this only to nodes; remove the subject", b.name, s.Kind, s.Name)})
 		case isNode(s) && !known[b.name]:
 			findings = append(findings,
 				Finding{Warn, check,

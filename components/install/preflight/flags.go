@@ -26,7 +26,7 @@ func flagFindings(in Input) []Finding {
 
 // identityFlags let a source other than the client CA decide who is a node.
 var identityFlags = []struct{ flag, why string }{
-	{"token-auth-file", "its tokens can carry the group system:nodes: look into the file; bulkhead cannot say who holds " +
+	{"token-auth-file", "its tokens can carry the group system:nodes: check the file; bulkhead cannot know who has " +
 		"them"},
 	{"authentication-config",
 		"its claim mappings can hand out names and groups that begin with system: only if they are written so: check them"},

@@ -74,8 +74,8 @@ func requestFindings(ctx context.Context, in Input) ([]Finding, error) {
 // nameless describes the problem with the identities in a request. It is empty if there is none.
 func nameless(r *certificatesv1.CertificateSigningRequest) string {
 	if slices.Contains(r.Spec.Groups, nodesGroup) && !named(r.Spec.Username) {
-		return fmt.Sprintf("user %q, who made request %s, is in %s without a node name: ours and in-tree's authorizer "+
-			"refuse to know it; give its kubelet a certificate for system:node:<name>", r.Spec.Username, r.Name, nodesGroup)
+		return fmt.Sprintf("user %q, who made request %s, is in %s without a node name: node-authorizer and in-tree Node "+
+			"do not accept it; give its kubelet a certificate for system:node:<name>", r.Spec.Username, r.Name, nodesGroup)
 	}
 	block, _ := pem.Decode(r.Spec.Request)
 	if block == nil {

@@ -80,6 +80,6 @@ func registration(in Input, version string) string {
 	if in.Server.ReadsManifests(version) {
 		return ""
 	}
-	return ". It takes no admission webhook from disk, so node-restriction is registered through the API: whoever may " +
-		"delete a ValidatingWebhookConfiguration can remove it"
+	return ". It takes no admission webhook from disk, so node-restriction is registered through the API: a user who " +
+		"may delete a ValidatingWebhookConfiguration can remove it"
 }

@@ -179,7 +179,7 @@ func unanswered(err error) *Denied {
 // foreign applies rule KA-AUD-1 to a token that is for the API server. It returns a denial if the
 // rule is enforced, and adds a finding if it is in audit mode.
 func (r *tokenOfRequest) foreign() *Denied {
-	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, where whoever gets it here could use it",
+	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, and whoever receives it could use it there",
 		nil)
 	switch r.tokens.mode {
 	case rules.Audit:

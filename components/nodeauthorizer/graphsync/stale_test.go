@@ -24,7 +24,7 @@ import (
 const (
 	maxAge  = 3 * time.Minute
 	noView  = "has not yet seen the whole cluster"
-	oldView = "has a stale view: it has heard nothing about pods for more than 3m0s"
+	oldView = "has a stale view: it has received nothing about pods for more than 3m0s"
 )
 
 // timed makes the server end every watch at the client's timeout, as an API server does. The fake

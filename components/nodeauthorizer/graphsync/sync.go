@@ -112,7 +112,7 @@ func (s *Sync) Unready() string {
 		return "has not yet seen the whole cluster"
 	}
 	if silent := s.silent(); len(silent) > 0 {
-		return fmt.Sprintf("has a stale view: it has heard nothing about %s for more than %v", strings.Join(silent, ", "),
+		return fmt.Sprintf("has a stale view: it has received nothing about %s for more than %v", strings.Join(silent, ", "),
 			s.maxAge)
 	}
 	return ""

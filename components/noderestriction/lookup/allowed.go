@@ -20,7 +20,7 @@ import (
 // answers it with its own configured authorizers.
 func (v *Cluster) Allowed(ctx context.Context, who user.Info, right noderestriction.Right) (bool, error) {
 	if who == nil {
-		return false, errors.New("nobody to ask about")
+		return false, errors.New("no user to check")
 	}
 	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extraOf(who),

@@ -43,7 +43,7 @@ func (w *watched) unready() string {
 		return "has not yet seen all " + w.name
 	}
 	if time.Since(*w.heard.Load()) > w.maxAge {
-		return fmt.Sprintf("has heard nothing about %s for more than %v", w.name, w.maxAge)
+		return fmt.Sprintf("has received nothing about %s for more than %v", w.name, w.maxAge)
 	}
 	return ""
 }

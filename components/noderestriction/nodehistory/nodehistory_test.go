@@ -198,7 +198,7 @@ func TestUnready(t *testing.T) {
 		}
 		stop()
 		time.Sleep(DefaultMaxAge + time.Second)
-		if got := m.Unready(); got != "the node history has heard nothing about nodes for more than 5m0s" {
+		if got := m.Unready(); got != "the node history has received nothing about nodes for more than 5m0s" {
 			t.Errorf("unready: %q", got)
 		}
 		if _, err := m.AddressOwner(context.Background(), "10.0.0.1", ""); err == nil {

@@ -83,7 +83,7 @@ func (m *Store) write(ctx context.Context, logger klog.Logger) error {
 		}
 		m.writes.WithLabelValues("conflict").Inc()
 	}
-	return fmt.Errorf("somebody else has written %d times meanwhile", mostConflicts)
+	return fmt.Errorf("other clients have written %d times in the meantime", mostConflicts)
 }
 
 func (m *Store) writeOnce(ctx context.Context, logger klog.Logger) error {

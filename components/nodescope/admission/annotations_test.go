@@ -52,7 +52,7 @@ func bindingOf(set map[string]string) *corev1.Binding {
 
 const (
 	setsMarkText   = "must not set, change or remove annotations of node scope: "
-	scopedAccount  = `serviceaccounts "a" is forbidden: who is held to a node `
+	scopedAccount  = `serviceaccounts "a" is forbidden: an account with a scope `
 	endsAccount    = " [NS-WRITE-1]"
 	endsPod        = " [NS-WRITE-2]"
 	deletesAccount = "must not delete a ServiceAccount that has an annotation of node scope: "
@@ -86,11 +86,11 @@ func markRows() []row {
 				row{name: at + " that get " + key,
 					write: write(admission.Update, at, aPod("mine", "me", withAnnotations(having(key, "x"))), aPod("mine", "me")),
 					by:    "NS-WRITE-2",
-					says:  `pods "mine" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+					says:  `pods "mine" is forbidden: an account with a scope ` + setsMarkText + key + endsPod},
 				row{name: at + " that lose " + key, scope: "secrets",
 					write: write(admission.Update, at, aPod("theirs", "other"),
 						aPod("theirs", "other", withAnnotations(having(key, "x")))), by: "NS-WRITE-2",
-					says: `pods "theirs" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+					says: `pods "theirs" is forbidden: an account with a scope ` + setsMarkText + key + endsPod},
 				row{name: at + " with the same " + key, scope: "secrets",
 					write: write(admission.Update, at, aPod("theirs", "other", withAnnotations(map[string]string{key: "x"})),
 						aPod("theirs", "other", withAnnotations(having(key, "x"))))},
@@ -99,13 +99,13 @@ func markRows() []row {
 		rows = append(rows,
 			row{name: "a new pod with " + key, scope: "secrets",
 				write: write(admission.Create, "pods", aPod("p", "", withAnnotations(having(key, ""))), nil), by: "NS-WRITE-2",
-				says: `pods "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+				says: `pods "p" is forbidden: an account with a scope ` + setsMarkText + key + endsPod},
 			row{name: "a binding with " + key, scope: "secrets",
 				write: write(admission.Create, "pods/binding", bindingOf(having(key, "x")), nil), by: "NS-WRITE-2",
-				says: `pods "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+				says: `pods "p" is forbidden: an account with a scope ` + setsMarkText + key + endsPod},
 			row{name: "a binding by the other door with " + key, scope: "secrets",
 				write: write(admission.Create, "bindings", bindingOf(having(key, "x")), nil), by: "NS-WRITE-2",
-				says: `bindings "p" is forbidden: who is held to a node ` + setsMarkText + key + endsPod},
+				says: `bindings "p" is forbidden: an account with a scope ` + setsMarkText + key + endsPod},
 			row{name: "no more of its node's pod with " + key,
 				write: write(admission.Delete, "pods", nil, aPod("mine", "me", withAnnotations(having(key, "x"))))},
 		)
@@ -128,16 +128,16 @@ func markRows() []row {
 				account("a", having(nodescope.ScopeAnnotation, "x")), nil), by: "NS-WRITE-1",
 			says: scopedAccount + setsMarkText + nodescope.ScopeAnnotation + endsAccount},
 		row{name: "a nil account", write: write(admission.Create, "serviceaccounts", nil, nil), by: "NS-WRITE-1",
-			says: `serviceaccounts is forbidden: who is held to a node sends an unexpected type <nil>` + endsAccount},
+			says: `serviceaccounts is forbidden: an account with a scope sends an unexpected type <nil>` + endsAccount},
 		row{name: "a nil account as the old object",
 			write: write(admission.Update, "serviceaccounts", account("a", nil), nil),
 			by:    "NS-WRITE-1", says: scopedAccount + "sends an unexpected type <nil>" + endsAccount},
 		row{name: "delete a nil account", write: write(admission.Delete, "serviceaccounts", nil, nil),
-			by: "NS-WRITE-1", says: `serviceaccounts is forbidden: who is held to a node deletes an unexpected type <nil>` +
+			by: "NS-WRITE-1", says: `serviceaccounts is forbidden: an account with a scope deletes an unexpected type <nil>` +
 				endsAccount},
 		row{name: "a subresource of a nil pod", scope: "secrets",
 			write: write(admission.Update, "pods/new", nil, nil), by: "NS-WRITE-2",
-			says: `pods is forbidden: who is held to a node sends an unexpected type <nil>` + endsPod},
+			says: `pods is forbidden: an account with a scope sends an unexpected type <nil>` + endsPod},
 	)
 }
 

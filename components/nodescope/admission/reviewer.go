@@ -121,7 +121,7 @@ func (r *Reviewer) decide(ctx context.Context, a admission.Attributes, who nodes
 		return admitted
 	}
 	if text := changesMark(a); text != "" {
-		return forbid(a, byScoped(a), "who is held to a node "+text)
+		return forbid(a, byScoped(a), "an account with a scope "+text)
 	}
 	switch {
 	case !who.Covers(resourceOf(a)):

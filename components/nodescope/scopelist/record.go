@@ -160,7 +160,7 @@ func decodeDetail(text string) Detail {
 func DecodeRecord(text string) (Record, error) {
 	var s stored
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return Record{}, fmt.Errorf("reading what scope-sync has told: %w", err)
+		return Record{}, fmt.Errorf("reading the state of scope-sync: %w", err)
 	}
 	r := Record{
 		Time: s.Time, Problem: s.Problem, Omitted: s.Omitted,

@@ -75,7 +75,7 @@ func TestSuggest(t *testing.T) {
 			want: Suggestion{Annotation: "configmaps", Resources: []Resource{
 				{Name: "configmaps", Seen: 1, InScope: true},
 				{Name: "secrets", Seen: 2, OtherNodes: 1,
-					Why: "get secrets ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] " +
+					Why: "get secrets ns/theirs: a pod on node 'me' is limited to what that node may do: not a node's [NA-TEST-1] " +
 						"[NS-SCOPE-1]"},
 			}},
 		},
@@ -148,7 +148,7 @@ func TestSuggest(t *testing.T) {
 			want: Suggestion{Annotation: "pods/-,pods/status", Resources: []Resource{
 				{Name: "pods", Seen: 1, InScope: true},
 				{Name: "pods/log", Seen: 1, OtherNodes: 1,
-					Why: "get pods/log ns/theirs: a pod on node 'me' is held to what that node may do: not a node's [NA-TEST-1] " +
+					Why: "get pods/log ns/theirs: a pod on node 'me' is limited to what that node may do: not a node's [NA-TEST-1] " +
 						"[NS-POD-4]"},
 				{Name: "pods/status", Seen: 1, InScope: true},
 			}},
@@ -159,10 +159,10 @@ func TestSuggest(t *testing.T) {
 				Resources: []Resource{
 					{Name: "secrets", Seen: 1},
 					{Name: "serviceaccounts/token", Seen: 1, OtherNodes: 1,
-						Why: "create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: not a " +
+						Why: "create serviceaccounts/token ns/theirs: a pod on node 'me' is limited to what that node may do: not a " +
 							"node's [NA-TEST-1] [NS-TOKEN-1]"},
 				},
-				Unscoped: []string{"create serviceaccounts/token ns/theirs: a pod on node 'me' is held to what that node may do: " +
+				Unscoped: []string{"create serviceaccounts/token ns/theirs: a pod on node 'me' is limited to what that node may do: " +
 					"not a node's [NA-TEST-1] [NS-TOKEN-1]"},
 			},
 		},

@@ -100,14 +100,14 @@ func (t *eventReporter) report(
 func (t *eventReporter) news(state scopelist.State, overShare bool) (kind, reason, message string) {
 	switch {
 	case state == scopelist.State{Authorization: true, Admission: true}:
-		return corev1.EventTypeNormal, ReasonScoped, "Held to their nodes by the API server of " + t.node
+		return corev1.EventTypeNormal, ReasonScoped, "Limited to their nodes by the API server of " + t.node
 	case overShare:
 		return corev1.EventTypeWarning, ReasonOverShare,
 			"Not protected: the namespace has more accounts with a scope than its share of the lists of the API server of " +
 				t.node + ". Remove the annotation from accounts that do not need it"
 	default:
 		return corev1.EventTypeNormal, ReasonPending,
-			"Annotated, and not yet held to their nodes by the API server of " + t.node
+			"Annotated, and not yet limited to their nodes by the API server of " + t.node
 	}
 }
 

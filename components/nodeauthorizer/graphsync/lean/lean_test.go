@@ -119,7 +119,7 @@ func TestDecodedFieldsStay(t *testing.T) {
 			},
 		},
 		{"a mirror pod", Pods, &corev1.Pod{ObjectMeta: marked}, &corev1.Pod{ObjectMeta: leanMarked}},
-		{"a pod that is held to its node", Pods, &corev1.Pod{ObjectMeta: scoped}, &corev1.Pod{ObjectMeta: leanScoped}},
+		{"a pod that is limited to its node", Pods, &corev1.Pod{ObjectMeta: scoped}, &corev1.Pod{ObjectMeta: leanScoped}},
 		{
 			"a pod of an account", PodsOfAccounts,
 			&corev1.Pod{ObjectMeta: scoped, Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "a", Volumes: volumes}},
