@@ -103,7 +103,7 @@ var (
 		Description: "If the configuration has maxTokenSeconds, a node creates no token that is valid for longer, " +
 			"unless a volume of the pod or its driver requests a longer one. The kubelet's defaults, 3600 and " +
 			"3607 seconds, are always allowed.",
-		Source: "Bulkhead: upstream bounds it for everybody at once (--service-account-max-token-expiration), or not at " +
+		Source: "Bulkhead: upstream has one limit for all users (--service-account-max-token-expiration), or not at " +
 			"all",
 		Extension: true,
 		Optional:  true,

@@ -18,8 +18,8 @@ var Rules = []rules.Rule{
 
 const (
 	seed     = "kubernetes/enhancements#944 (Node-Scoped DaemonSet)"
-	seedEdit = "Bulkhead: the seed has a field of the ServiceAccount, out of tree an annotation stands in for it; whom " +
-		"it binds must not write it"
+	seedEdit = "Bulkhead: the seed has a field of the ServiceAccount, and Bulkhead an annotation. An account must " +
+		"not write its own annotation"
 )
 
 var (
@@ -49,8 +49,8 @@ var (
 		ID: "NS-CUSTOM-3",
 		Description: "With a declared custom resource in its scope, a pod writes an object, or its status, only if the " +
 			"object names the pod's node at the declared place before and after.",
-		Source: seed + ", use cases: permissions on custom resources; ours: an object that is handed over to another " +
-			"node is an order to that node",
+		Source: seed + ", use cases: permissions on custom resources; Bulkhead: a change of the node in an " +
+			"object gives another node work",
 		Extension: true,
 	}
 	markedAccount = rules.Rule{
