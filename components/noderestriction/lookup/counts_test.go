@@ -118,9 +118,9 @@ func TestFailedCounts(t *testing.T) {
 		{"an API that is not served", answers("404"), noderestriction.ResourceSlices, 5,
 			"cannot look up resourceslices: the API server has no resourceslices.resource.k8s.io of version [v1 v1beta2 v1beta1]"},
 		{"forbidden", answers("403"), noderestriction.MirrorPods, 5,
-			"cannot look up mirrorpods: the server says 403"},
+			"cannot look up the mirror pods of the node: the server says 403"},
 		{"too many pods", list("/api/v1/pods", many(MaxCounted+1, anyItem)...), noderestriction.MirrorPods, 5,
-			"cannot look up mirrorpods: more than 5000 objects to count"},
+			"cannot look up the mirror pods of the node: more than 5000 objects to count"},
 		{"another kind", answers(anyItem), noderestriction.Counted(99), 5, "cannot count kind 99 up to 5"},
 		{"limit of 0", answers(anyItem), noderestriction.MirrorPods, 0, "cannot count kind 0 up to 0"},
 	} {

@@ -95,6 +95,12 @@ func measured[T any](ctx context.Context, v *Cluster, kind string, c func(contex
 	return answer, err
 }
 
+// plainKinds are the texts for kinds that are only labels of metrics.
+var plainKinds = map[string]string{
+	"podsonnode": "the pods of the node", "resourceslicepools": "the resourceslices of the pool",
+	"mirrorpods": "the mirror pods of the node",
+}
+
 // explain keeps a 404, because it says something about the object. All other errors are about
 // node-restriction's own call. For example, node-restriction may lack a right. If its caller then
 // got "forbidden", an operator would look for the error in the wrong place. A kubelet would not
@@ -102,6 +108,9 @@ func measured[T any](ctx context.Context, v *Cluster, kind string, c func(contex
 func explain(kind string, err error) error {
 	if apierrors.IsNotFound(err) {
 		return err
+	}
+	if plain, ok := plainKinds[kind]; ok {
+		kind = plain
 	}
 	text := strings.TrimPrefix(err.Error(), "Internal error occurred: ")
 	// No %w here: a caller could unwrap it and use the status of node-restriction's own call.

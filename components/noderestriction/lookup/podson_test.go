@@ -59,7 +59,7 @@ func TestPodsOnAreUnknown(t *testing.T) {
 		w := newWorld(t, answers(answer))
 		if pods, err := w.PodsOn(context.Background(), "me"); err == nil {
 			t.Errorf("%s: %d pods", name, len(pods))
-		} else if !strings.HasPrefix(err.Error(), "cannot look up podsonnode: ") {
+		} else if !strings.HasPrefix(err.Error(), "cannot look up the pods of the node: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -27,15 +27,15 @@ const (
 
 // PoolUser implements [noderestriction.Cluster]. No field selector exists for the pool, so it reads
 // the slices of the driver, at most [MaxCounted].
-func (v *Cluster) PoolUser(ctx context.Context, driver, pool, but string) (node string, err error) {
+func (v *Cluster) PoolUser(ctx context.Context, driver, pool, except string) (node string, err error) {
 	// The name of a pool can have slashes. The name of a driver cannot.
-	asked := question{kind: "resourceslicepools", namespace: driver, name: pool + " " + but}
+	asked := question{kind: "resourceslicepools", namespace: driver, name: pool + " " + except}
 	return look(ctx, v, asked, func(ctx context.Context) (string, error) {
-		return v.findPoolUser(ctx, driver, pool, but)
+		return v.findPoolUser(ctx, driver, pool, except)
 	})
 }
 
-func (v *Cluster) findPoolUser(ctx context.Context, driver, pool, but string) (string, error) {
+func (v *Cluster) findPoolUser(ctx context.Context, driver, pool, except string) (string, error) {
 	if err := v.lists.Acquire(ctx, 1); err != nil {
 		return "", err
 	}
@@ -48,7 +48,7 @@ func (v *Cluster) findPoolUser(ctx context.Context, driver, pool, but string) (s
 		if err != nil {
 			return "", withoutStatus(err)
 		}
-		if user, err := userIn(page, pool, but); user != "" || err != nil {
+		if user, err := userIn(page, pool, except); user != "" || err != nil {
 			return user, err
 		}
 		if page.Continue == "" {
@@ -79,9 +79,9 @@ func (v *Cluster) sliceTable(ctx context.Context, options metav1.ListOptions) (*
 }
 
 // userIn returns the node of the first row of the pool. It ignores rows of the node that is named
-// by the parameter but. It returns [noderestriction.NoNode] for a slice that does not belong to one
+// by the parameter except. It returns [noderestriction.NoNode] for a slice that does not belong to one
 // node, and "" if there is no such row.
-func userIn(table *metav1.Table, pool, but string) (string, error) {
+func userIn(table *metav1.Table, pool, except string) (string, error) {
 	nodes, pools := column(table, "Node"), column(table, "Pool")
 	if nodes < 0 || pools < 0 {
 		return "", errors.New("the table of ResourceSlices has no columns Node and Pool")
@@ -92,7 +92,7 @@ func userIn(table *metav1.Table, pool, but string) (string, error) {
 		switch {
 		case !hasNode || !hasName:
 			return "", errors.New("the table of ResourceSlices has a row without a node or a pool")
-		case name != pool || node == but:
+		case name != pool || node == except:
 		case node == "":
 			return noderestriction.NoNode, nil
 		default:
