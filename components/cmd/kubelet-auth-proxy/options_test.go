@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -21,14 +22,9 @@ import (
 // enough are the required flags.
 const enough = "--node-name=n --bind-addresses=192.0.2.1,2001:db8::1"
 
+// parse returns the configuration with which the program would run.
 func parse(args string) (*config, error) {
-	var got *config
-	command := newCommand(func(_ context.Context, c *config) error {
-		got = c
-		return nil
-	})
-	command.SetArgs(strings.Fields(args))
-	return got, command.Execute()
+	return programtest.Parse(newCommand, strings.Fields(args)...)
 }
 
 func TestValidFlags(t *testing.T) {

@@ -4,44 +4,20 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
-
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-var errParsed = errors.New("parsed")
-
 // parse returns the configuration with which the program would run.
-func parse(args ...string) (*config, error) {
-	var got *config
-	command := newCommand(func(_ context.Context, c *config) error {
-		got = c
-		return errParsed
-	})
-	command.SetArgs(append([]string{}, args...))
-	if err := command.Execute(); !errors.Is(err, errParsed) {
-		return nil, err
-	}
-	return got, nil
-}
+func parse(args ...string) (*config, error) { return programtest.Parse(newCommand, args...) }
 
 // The manifest of the static pod runs this program, with flags that exist. No flags at all give the
 // same configuration.
 func TestStaticPodStartsTheProgram(t *testing.T) {
-	data, err := manifests.FS.ReadFile(manifests.KubeletApproverStaticPod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pod corev1.Pod
-	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
-		t.Fatal(err)
-	}
+	pod := programtest.StaticPod(t, manifests.KubeletApproverStaticPod)
 	container := pod.Spec.Containers[0]
 	if container.Command[0] != "/kubelet-csr-approver" {
 		t.Errorf("the static pod runs %s", container.Command[0])

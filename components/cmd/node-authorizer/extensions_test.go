@@ -37,7 +37,7 @@ func TestExtensionModes(t *testing.T) {
 			extensions{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := parse(tt.args)
+			got, err := parse(tt.args...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,8 +49,8 @@ func TestExtensionModes(t *testing.T) {
 }
 
 func TestEveryInvalidExtensionModeIsReported(t *testing.T) {
-	_, err := parse([]string{"--beyond-upstream=on", "--rule-mode=NA-LEASE-1=off,NA-CSR-1=on,NA-X-1=off",
-		"--terminated-pod-grace=-1s"})
+	_, err := parse("--beyond-upstream=on", "--rule-mode=NA-LEASE-1=off,NA-CSR-1=on,NA-X-1=off",
+		"--terminated-pod-grace=-1s")
 	if err == nil {
 		t.Fatal("no error")
 	}

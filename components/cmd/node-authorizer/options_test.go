@@ -5,17 +5,14 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
@@ -26,14 +23,7 @@ import (
 // The static pod manifest uses only flags that exist. The flags that it leaves out have the
 // defaults that the static pod needs.
 func TestStaticPodStartsTheProgram(t *testing.T) {
-	data, err := manifests.FS.ReadFile(manifests.NodeAuthorizerStaticPod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pod corev1.Pod
-	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
-		t.Fatal(err)
-	}
+	pod := programtest.StaticPod(t, manifests.NodeAuthorizerStaticPod)
 	const dir = "/etc/kubernetes/bulkhead/node-authorizer/"
 	want := &config{
 		kubeconfig: dir + "kubeconfig",
@@ -50,7 +40,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 	}
 	// No flags at all give the same configuration as the flags of the static pod.
 	for _, args := range [][]string{pod.Spec.Containers[0].Command[1:], nil} {
-		got, err := parse(args)
+		got, err := parse(args...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,24 +56,11 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 	}
 }
 
-var errParsed = errors.New("parsed")
-
 // parse returns the configuration with which the program would run.
-func parse(args []string) (*config, error) {
-	var got *config
-	command := newCommand(func(_ context.Context, c *config) error {
-		got = c
-		return errParsed
-	})
-	command.SetArgs(append([]string{}, args...))
-	if err := command.Execute(); !errors.Is(err, errParsed) {
-		return nil, err
-	}
-	return got, nil
-}
+func parse(args ...string) (*config, error) { return programtest.Parse(newCommand, args...) }
 
 func TestModeAndGates(t *testing.T) {
-	got, err := parse([]string{"--mode=compat", "--feature-gates=CSIVolumeHealth=true,PodCertificateRequest=false"})
+	got, err := parse("--mode=compat", "--feature-gates=CSIVolumeHealth=true,PodCertificateRequest=false")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,22 +5,18 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/serve"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
-	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
 const dir = "/etc/kubernetes/bulkhead/node-restriction/"
@@ -28,14 +24,7 @@ const dir = "/etc/kubernetes/bulkhead/node-restriction/"
 // The flags of the installed static pod exist, and its values match the defaults. Flags that the
 // static pod omits keep their defaults.
 func TestStaticPodStartsTheProgram(t *testing.T) {
-	data, err := manifests.FS.ReadFile("node-restriction/static-pod.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pod corev1.Pod
-	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
-		t.Fatal(err)
-	}
+	pod := programtest.StaticPod(t, "node-restriction/static-pod.yaml")
 	want := &config{
 		kubeconfig:   dir + "kubeconfig",
 		apiAudiences: []string{"https://kubernetes.default.svc.cluster.local"},
@@ -50,7 +39,7 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 	}
 	// A start without flags gives the same configuration as the static pod.
 	for _, args := range [][]string{pod.Spec.Containers[0].Command[1:], nil} {
-		got, err := parse(args)
+		got, err := parse(args...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,27 +55,14 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 	}
 }
 
-var errParsed = errors.New("parsed")
-
-// parse returns the configuration that the program would run with.
-func parse(args []string) (*config, error) {
-	var got *config
-	command := newCommand(func(_ context.Context, c *config) error {
-		got = c
-		return errParsed
-	})
-	command.SetArgs(append([]string{}, args...))
-	if err := command.Execute(); !errors.Is(err, errParsed) {
-		return nil, err
-	}
-	return got, nil
-}
+// parse returns the configuration with which the program would run.
+func parse(args ...string) (*config, error) { return programtest.Parse(newCommand, args...) }
 
 func TestDeciding(t *testing.T) {
-	got, err := parse([]string{
+	got, err := parse(
 		"--config=/policy.yaml", "--api-audiences=a,b", "--feature-gates=CSIVolumeHealth=true,PodCertificateRequest=false",
 		"--beyond-upstream=audit", "--rule-mode=NR-EVENT-1=off",
-	})
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +142,7 @@ func TestHelpCanBeRead(t *testing.T) {
 
 // The example in --help is valid.
 func TestTheExampleOfRuleModesWorks(t *testing.T) {
-	if _, err := parse([]string{"--rule-mode=NR-EVENT-1=audit,NR-EVENT-2=off"}); err != nil {
+	if _, err := parse("--rule-mode=NR-EVENT-1=audit,NR-EVENT-2=off"); err != nil {
 		t.Error(err)
 	}
 }

@@ -118,8 +118,8 @@ func TestNodeScopeIsOff(t *testing.T) {
 }
 
 func TestScopeOptions(t *testing.T) {
-	got, err := parse([]string{"--node-scope", "--node-scope-custom-resources=widgets.example.com=field:spec.node",
-		"--max-view-age=1m"})
+	got, err := parse("--node-scope", "--node-scope-custom-resources=widgets.example.com=field:spec.node",
+		"--max-view-age=1m")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestScopeOptions(t *testing.T) {
 			`--node-scope-custom-resources: custom resources of nodes: "pods=field:x": the resource is not a custom one`},
 		{"--node-scope --max-view-age=1s", "--max-view-age is 1s, want at least 10s"},
 	} {
-		if _, err := parse(strings.Fields(tc.args)); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := parse(strings.Fields(tc.args)...); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", tc.args, err, tc.want)
 		}
 	}

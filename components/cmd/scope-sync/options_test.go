@@ -4,34 +4,22 @@
 package main
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopesync"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-// parse runs the command with these arguments, and returns the configuration instead of
-// starting.
-func parse(t *testing.T, args ...string) (*config, error) {
-	t.Helper()
-	var got *config
-	command := newCommand(func(_ context.Context, c *config) error {
-		got = c
-		return nil
-	})
-	command.SetArgs(args)
-	err := command.Execute()
-	return got, err
-}
+// parse returns the configuration with which the program would run.
+func parse(args ...string) (*config, error) { return programtest.Parse(newCommand, args...) }
 
 func TestOptions(t *testing.T) {
-	got, err := parse(t, "--node-name=cp-1")
+	got, err := parse("--node-name=cp-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +40,7 @@ func TestOptions(t *testing.T) {
 		{"--node-authorizer-health=https://127.0.0.1:1", "--node-authorizer-health: "},
 		{"--node-restriction-health=http://10.0.0.1:1", "--node-restriction-health: "},
 	} {
-		if _, err := parse(t, "--node-name=cp-1", tc.flag); err == nil || !strings.Contains(err.Error(), tc.wrong) {
+		if _, err := parse("--node-name=cp-1", tc.flag); err == nil || !strings.Contains(err.Error(), tc.wrong) {
 			t.Errorf("%s: got %v, want %q", tc.flag, err, tc.wrong)
 		}
 	}
@@ -60,20 +48,13 @@ func TestOptions(t *testing.T) {
 
 // The program accepts the command line of the static pod's manifest.
 func TestTheManifestsCommand(t *testing.T) {
-	data, err := manifests.FS.ReadFile(manifests.ScopeSyncStaticPod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var pod corev1.Pod
-	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
-		t.Fatal(err)
-	}
+	pod := programtest.StaticPod(t, manifests.ScopeSyncStaticPod)
 	container := pod.Spec.Containers[0]
-	if got, err := parse(t, container.Command[1:]...); err != nil || got.heartbeat != defaultHeartbeat {
+	if got, err := parse(container.Command[1:]...); err != nil || got.heartbeat != defaultHeartbeat {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe} {
-		if _, err := parse(t, probe.Exec.Command[1:]...); err == nil ||
+		if _, err := parse(probe.Exec.Command[1:]...); err == nil ||
 			!strings.Contains(err.Error(), "reading the heartbeat") {
 			t.Errorf("%v: %v", probe.Exec.Command, err)
 		}
@@ -85,10 +66,10 @@ func TestCheck(t *testing.T) {
 	if err := scopesync.WriteHeartbeat(path, "no cluster"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parse(t, "check", "--heartbeat-file="+path); err != nil {
+	if _, err := parse("check", "--heartbeat-file="+path); err != nil {
 		t.Error(err)
 	}
-	if _, err := parse(t, "check", "--heartbeat-file="+path, "--ready"); err == nil ||
+	if _, err := parse("check", "--heartbeat-file="+path, "--ready"); err == nil ||
 		!strings.Contains(err.Error(), "not ready: no cluster") {
 		t.Errorf("got %v", err)
 	}
