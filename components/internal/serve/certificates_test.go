@@ -59,7 +59,7 @@ func TestHandshakes(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, filesFor(ca, ca.serving(t, "serving")))
 	later := time.Now().Add(time.Hour)
-	with := func(from *testCA, name string, usage x509.ExtKeyUsage, end time.Time) *tls.Config {
+	with := func(from testCA, name string, usage x509.ExtKeyUsage, end time.Time) *tls.Config {
 		c := from.issue(t, name, usage, end)
 		return ca.client(t, &c)
 	}
@@ -118,10 +118,10 @@ func TestReload(t *testing.T) {
 			}
 		}, "after"},
 		{"a certificate without its key changes nothing", func(t *testing.T, dir string) {
-			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"tls.crt": after.cert})
+			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"tls.crt": after.Certificate})
 		}, "before"},
 		{"half a key changes nothing", func(t *testing.T, dir string) {
-			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"tls.crt": after.cert, "tls.key": after.key[:40]})
+			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"tls.crt": after.Certificate, "tls.key": after.Key[:40]})
 		}, "before"},
 		{"an empty file changes nothing", func(t *testing.T, dir string) {
 			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"tls.crt": nil, "ca.crt": nil})
@@ -132,10 +132,10 @@ func TestReload(t *testing.T) {
 			}
 		}, "before"},
 		{"half a client CA changes nothing", func(t *testing.T, dir string) {
-			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"ca.crt": nextCA.pem[:60]})
+			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"ca.crt": nextCA.PEM()[:60]})
 		}, "before"},
 		{"another client CA refuses the old client", func(t *testing.T, dir string) {
-			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"ca.crt": nextCA.pem})
+			writeFiles(t, filepath.Join(dir, "1"), map[string][]byte{"ca.crt": nextCA.PEM()})
 		}, "refused"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestExpiries(t *testing.T) {
 		}
 		return got
 	}
-	want := map[string]int64{"serving": end.Unix(), "client-ca": ca.certificate.NotAfter.Unix()}
+	want := map[string]int64{"serving": end.Unix(), "client-ca": ca.Certificate.NotAfter.Unix()}
 	if diff := cmp.Diff(want, ends()); diff != "" {
 		t.Errorf("before the first client (-want +got)\n%s", diff)
 	}
@@ -226,7 +226,7 @@ func TestExpiries(t *testing.T) {
 		t.Errorf("after it (-want +got)\n%s", diff)
 	}
 	both := filepath.Join(dir, "both.crt")
-	writeFiles(t, dir, map[string][]byte{"both.crt": append(append([]byte("text\n"), ca.pem...), shown.cert...)})
+	writeFiles(t, dir, map[string][]byte{"both.crt": append(append([]byte("text\n"), ca.PEM()...), shown.Certificate...)})
 	if at, ok := ExpiryOfFile(both)(); !ok || !at.Equal(end.Add(time.Minute)) {
 		t.Errorf("end of a file with two: %v %v, want the earlier one, %v", at, ok, end.Add(time.Minute))
 	}

@@ -18,7 +18,7 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-func configFor(t *testing.T, ca *testCA, handler http.HandlerFunc) Config {
+func configFor(t *testing.T, ca testCA, handler http.HandlerFunc) Config {
 	t.Helper()
 	dir := t.TempDir()
 	writeFiles(t, dir, filesFor(ca, ca.serving(t, "serving")))

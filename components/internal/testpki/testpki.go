@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testpki creates CAs, client certificates and revocation lists for tests.
+// Package testpki creates CAs, certificates and revocation lists for tests.
 package testpki
 
 import (
@@ -13,7 +13,9 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 )
@@ -83,6 +85,67 @@ func (ca *CA) Client(t testing.TB, name string, groups []string, tweak ...func(*
 		change(template)
 	}
 	return sign(t, template, &newKey(t).PublicKey, ca.Certificate, ca.key)
+}
+
+// KeyPair is a certificate and its key, both in PEM.
+type KeyPair struct{ Certificate, Key []byte }
+
+// Issue creates a key pair that is valid for an hour and for the address 127.0.0.1, unless tweak
+// changes it.
+func (ca *CA) Issue(t testing.TB, subject pkix.Name, usage x509.ExtKeyUsage, tweak ...func(*x509.Certificate)) KeyPair {
+	t.Helper()
+	ca.serial++
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(ca.serial), Subject: subject, NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{usage}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	for _, change := range tweak {
+		change(template)
+	}
+	key := newKey(t)
+	return encode(t, sign(t, template, &key.PublicKey, ca.Certificate, ca.key), key)
+}
+
+// SelfSigned creates a certificate for 127.0.0.1 that is its own CA, for a server and for a client.
+func SelfSigned(t testing.TB, name string) KeyPair {
+	t.Helper()
+	key := newKey(t)
+	template := authority(name, 1, time.Hour)
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
+	return encode(t, sign(t, template, &key.PublicKey, nil, key), key)
+}
+
+func encode(t testing.TB, certificate *x509.Certificate, key *ecdsa.PrivateKey) KeyPair {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return KeyPair{
+		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}),
+		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+	}
+}
+
+// Bundle returns certificate and key in one file.
+func (p KeyPair) Bundle() []byte { return slices.Concat(p.Certificate, p.Key) }
+
+// TLS returns the configuration of a client that trusts a CA and has this key pair.
+func (p KeyPair) TLS(t testing.TB, trusted *CA) *tls.Config {
+	t.Helper()
+	pair, err := tls.X509KeyPair(p.Certificate, p.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{RootCAs: trusted.Pool(), MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+}
+
+// Pool returns a pool with only this CA.
+func (ca *CA) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.Certificate)
+	return pool
 }
 
 // PEM returns the certificate of the CA.

@@ -62,7 +62,7 @@ func (w *world) decides(allow func(authorizer.Attributes) (Answer, error)) { w.a
 // admin is the TLS configuration of a client with a valid certificate.
 func (w *world) admin() *tls.Config {
 	config := w.clients.client(w.t, pkix.Name{CommonName: "admin", Organization: []string{"team"}})
-	config.RootCAs = w.serving.pool()
+	config.RootCAs = w.serving.Pool()
 	return config
 }
 

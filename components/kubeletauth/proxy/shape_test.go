@@ -184,7 +184,7 @@ func TestCertificatesThatAreTooLarge(t *testing.T) {
 			subject.Organization = append(subject.Organization, fmt.Sprintf("g%04d", i))
 		}
 		config := w.clients.client(t, subject)
-		config.RootCAs = w.serving.pool()
+		config.RootCAs = w.serving.Pool()
 		text, err := w.asks(config)
 		status, _, _ := strings.Cut(strings.TrimPrefix(text, "HTTP/1.1 "), "\r\n")
 		if status != tt.answered || !strings.Contains(fmt.Sprint(err), tt.want) {

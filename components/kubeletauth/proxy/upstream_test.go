@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func servingPEM(t *testing.T, a *authority, name string) []byte {
+func servingPEM(t *testing.T, a authority, name string) []byte {
 	return a.issue(t, pkix.Name{CommonName: name}, x509.ExtKeyUsageServerAuth)
 }
 

@@ -38,7 +38,7 @@ type world struct {
 	t testing.TB
 	// clients signs the certificates of clients. node signs the proxy's client certificate for the
 	// kubelet. serving signs the serving certificate of the kubelet and of the proxy.
-	clients, node, serving *authority
+	clients, node, serving authority
 	dir                    string
 	kubelet                *httptest.Server
 	handler                *Handler
@@ -186,7 +186,7 @@ func (w *world) startKubelet(handler http.Handler) {
 	}))
 	w.kubelet.Config.ErrorLog = log.New(io.Discard, "", 0)
 	w.kubelet.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert,
-		ClientCAs: w.node.pool(), MinVersion: tls.VersionTLS12}
+		ClientCAs: w.node.Pool(), MinVersion: tls.VersionTLS12}
 	w.kubelet.EnableHTTP2 = true
 	w.kubelet.StartTLS()
 	w.t.Cleanup(func() {
@@ -197,7 +197,7 @@ func (w *world) startKubelet(handler http.Handler) {
 
 func (w *world) startProxy(s settings) {
 	t := w.t
-	caFile := place(t, w.dir, "client-ca.crt", w.clients.pem)
+	caFile := place(t, w.dir, "client-ca.crt", w.clients.PEM())
 	servingFile := w.dir + "/kubelet-server-current.pem"
 	client := place(t, w.dir, "client.pem",
 		w.node.issue(t, pkix.Name{CommonName: "bulkhead:kubelet-auth-proxy"}, x509.ExtKeyUsageClientAuth))

@@ -6,16 +6,10 @@
 package programtest
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -26,6 +20,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
 // Program contains the addresses of a program under test.
@@ -41,7 +36,8 @@ type Program struct {
 func Place(t *testing.T, options *program.Options, server string) Program {
 	t.Helper()
 	dir := t.TempDir()
-	certificate, key := identity(t)
+	self := testpki.SelfSigned(t, "bulkhead:kube-apiserver")
+	certificate, key := self.Certificate, self.Key
 	for file, data := range map[string][]byte{
 		"serving.crt": certificate, "serving.key": key, "client-ca.crt": certificate,
 		"kubeconfig": fmt.Appendf(nil,
@@ -60,30 +56,6 @@ func Place(t *testing.T, options *program.Options, server string) Program {
 		Webhook: fmt.Sprintf("https://127.0.0.1:%d", options.SecurePort),
 		Health:  fmt.Sprintf("http://127.0.0.1:%d", options.HealthPort),
 	}
-}
-
-func identity(t *testing.T) (certificate, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bulkhead:kube-apiserver"},
-		NotAfter: time.Now().Add(time.Hour),
-		IsCA:     true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
 }
 
 func client(t *testing.T, certificate, key []byte) *tls.Config {
