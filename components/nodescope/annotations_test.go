@@ -62,7 +62,7 @@ func TestExemptionsNameExistingRules(t *testing.T) {
 	for name, exempted := range lifts {
 		for _, id := range exempted {
 			if _, ok := rules.Find(noderestriction.Rules, id); !ok {
-				t.Errorf("%s lifts %s, which is no rule", name, id)
+				t.Errorf("%s exempts from %s, which is not a rule", name, id)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func TestExemptionsDisableDifferentRules(t *testing.T) {
 		}
 		for _, id := range Exempted() {
 			if e.Lifts(id) != (id == want) {
-				t.Errorf("%s lifts %s: %v", name, id, e.Lifts(id))
+				t.Errorf("%s exempts from %s: %v", name, id, e.Lifts(id))
 			}
 		}
 	}

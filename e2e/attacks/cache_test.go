@@ -37,7 +37,7 @@ var _ = Describe("reviews with huge selectors", func() {
 	const many = 3
 	ask := func(ctx context.Context, request Request, labels string, want int) float64 {
 		GinkgoHelper()
-		suite.SkipOnInTree("there is no webhook whose answers the API server caches")
+		suite.SkipOnInTree("in-tree has no webhook, so the API server caches no answers of one")
 		node := suite.AsNode(suite.Env().Own)
 		before, err := suite.ComponentMetric(ctx, decisions, labels)
 		Expect(err).NotTo(HaveOccurred())

@@ -106,7 +106,7 @@ func wrongIn(claim Claim, known map[rules.ID]rules.Rule, spec string) []string {
 	}
 	for _, id := range append(slices.Clone(claim.Rules), claim.By, claim.Off) {
 		if _, ok := known[id]; !ok {
-			problems = append(problems, fmt.Sprintf("%q names %s, which is no rule", spec, id))
+			problems = append(problems, fmt.Sprintf("%q names %s, which is not a rule", spec, id))
 		}
 	}
 	if claim.Want == Deny {

@@ -36,12 +36,12 @@ func TestUnproved(t *testing.T) {
 		},
 		{
 			"a spec of an unknown rule is found", []types.SpecReport{allow, deny, spec("has Off", Denies("NA-TWO-1")...)},
-			[]string{`"has Off" names NA-TWO-1, which is no rule`},
+			[]string{`"has Off" names NA-TWO-1, which is not a rule`},
 		},
 		{
 			"a spec decided by an unknown rule is found",
 			[]types.SpecReport{allow, deny, spec("has Off", AllowsBy("NA-ONE-1", "NA-TWO-1")...)},
-			[]string{`"has Off" names NA-TWO-1, which is no rule`},
+			[]string{`"has Off" names NA-TWO-1, which is not a rule`},
 		},
 		{
 			"another authorizer may decide",
@@ -93,7 +93,7 @@ func TestUnprovedOptional(t *testing.T) {
 		{
 			"the rule of while it is off must be one",
 			[]types.SpecReport{allow, deny, both, spec("has Off", DeniesBeyond("NA-TWO-1", "NA-SIX-1")...)},
-			[]string{`"has Off" names NA-SIX-1, which is no rule`},
+			[]string{`"has Off" names NA-SIX-1, which is not a rule`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestOutcomes(t *testing.T) {
 		{"another text is not", ForbiddenBy(Hardened, rule, "something else"), refusal, false},
 		{"a refusal without an ID is not", ForbiddenBy(Hardened, rule, text), upstream, false},
 		{"on in-tree it is", ForbiddenBy(InTree, rule, text), upstream, true},
-		{"401 is no refusal", ForbiddenBy(InTree, rule, ""), Answer{Code: 401}, false},
+		{"401 is not a denial", ForbiddenBy(InTree, rule, ""), Answer{Code: 401}, false},
 		{"what a review allows is not refused", ForbiddenBy(InTree, rule, ""), Answer{Code: 403, Allowed: true}, false},
 
 		{"an allowance with a rule ID is Bulkhead's", AllowedBy(Hardened, rule), allowance, true},

@@ -96,7 +96,8 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	handler := sarwebhook.New(sarwebhook.Config{
 		Authorizer: policy,
 		Config: webhook.Config{
-			NodeName: nodeidentity.NodeName, Limits: c.limits, LimitRule: limitRule, Rules: nodeauthorizer.Rules, Registry: registry,
+			NodeName: nodeidentity.NodeName, Limits: c.limits, LimitRule: limitRule,
+			Rules: nodeauthorizer.Rules, Registry: registry,
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	})

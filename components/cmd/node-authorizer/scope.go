@@ -56,7 +56,8 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.
 			Objects: customread.New(v.client.CoreV1().RESTClient()), Unready: v.scopeUnready, Revoked: v.revokedSet(),
 		}),
 		Config: webhook.Config{
-			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule, Rules: nodescope.Rules, Registry: entry.registry, Entry: "node-scope",
+			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule,
+			Rules: nodescope.Rules, Registry: entry.registry, Entry: "node-scope",
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	})

@@ -40,8 +40,8 @@ func defaultScopeOptions() scopeOptions { return scopeOptions{maxViewAge: graphs
 func (o *scopeOptions) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.on, "node-scope", o.on,
 		"Answer at "+scopedPath+
-			" too, for ServiceAccounts whose pods are limited to their nodes, and keep nodes from the annotations of node scope. "+
-			"The identity then needs list and watch on serviceaccounts and pods. The registration must have failurePolicy "+
+			" too, for ServiceAccounts whose pods are limited to their nodes, and keep nodes from the annotations of node "+
+			"scope. The identity then needs list and watch on serviceaccounts and pods. The registration must have failurePolicy "+
 			"Fail. Off, the path is not there.")
 	fs.StringVar(&o.custom, "node-scope-custom-resources", o.custom,
 		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, "+

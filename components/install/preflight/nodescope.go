@@ -40,8 +40,8 @@ func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if len(editors) > 0 {
 		return []Finding{{Warn, check,
 			strings.Join(editors, ", ") +
-				": it allows every account to write ServiceAccounts, also one with a scope. Such an account cannot change its own " +
-				"annotation, but an account without a scope can remove that of another; remove the binding"}}, nil
+				": it allows every account to write ServiceAccounts, also one with a scope. Such an account cannot change its " +
+				"own annotation, but an account without a scope can remove that of another; remove the binding"}}, nil
 	}
 	return []Finding{{OK, check,
 		"kube-apiserver takes the webhook from disk, and no binding lets all accounts write ServiceAccounts"}}, nil

@@ -113,7 +113,7 @@ func testConcurrentReviewsOfANode(t *testing.T) {
 	})
 	config.Limits = webhook.Limits{InFlight: 8, InFlightPerNode: share}
 	if turn := callers / share * decision; turn >= queueTimeout {
-		t.Fatalf("whoever waits for its turn, %v, is denied after %v", turn, queueTimeout)
+		t.Fatalf("a request waits %v for a place, and is denied after %v", turn, queueTimeout)
 	}
 	h := New(config)
 	var group sync.WaitGroup

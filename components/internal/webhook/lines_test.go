@@ -15,7 +15,8 @@ import (
 
 func testLines() (*Lines, *testclock.FakePassiveClock) {
 	clock := testclock.NewFakePassiveClock(time.Unix(0, 0))
-	return NewLines(clock, newMetrics(Config{Registry: metrics.NewKubeRegistry()}, MetricNames{Prefix: "bulkhead_test"}).Unlogged, NewQueue()), clock
+	m := newMetrics(Config{Registry: metrics.NewKubeRegistry()}, MetricNames{Prefix: "bulkhead_test"})
+	return NewLines(clock, m.Unlogged, NewQueue()), clock
 }
 
 func TestManyLinesAreCountedInsteadOfLogged(t *testing.T) {

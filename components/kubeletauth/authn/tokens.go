@@ -5,17 +5,9 @@ package authn
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"net/netip"
-	"strings"
-	"sync"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -179,8 +171,7 @@ func unanswered(err error) *Denied {
 // foreign applies rule KA-AUD-1 to a token that is for the API server. It returns a denial if the
 // rule is enforced, and adds a finding if it is in audit mode.
 func (r *tokenOfRequest) foreign() *Denied {
-	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, and whoever receives it could use it there",
-		nil)
+	refusal := deny(kubeletauth.RuleAudience, "the token is for the API server, not for kubelets", nil)
 	switch r.tokens.mode {
 	case rules.Audit:
 		r.tokens.metrics.audited.Inc()
@@ -240,74 +231,4 @@ func bounded(complaint string) string {
 		complaint = "the API server does not know it"
 	}
 	return string([]byte(complaint[:min(len(complaint), 256)]))
-}
-
-// claimedAudiences returns the audiences that a JSON web token claims (RFC 7519 section 4.1.3). The
-// signature is not verified. If the token is not a JSON web token, it returns none.
-func claimedAudiences(token string) []string {
-	_, rest, ok := strings.Cut(token, ".")
-	if !ok {
-		return nil
-	}
-	payload, signature, ok := strings.Cut(rest, ".")
-	if !ok || strings.Contains(signature, ".") {
-		return nil
-	}
-	data, err := base64.RawURLEncoding.DecodeString(payload)
-	if err != nil {
-		return nil
-	}
-	var claims struct {
-		Audience json.RawMessage `json:"aud"`
-	}
-	if json.Unmarshal(data, &claims) != nil {
-		return nil
-	}
-	var one string
-	if json.Unmarshal(claims.Audience, &one) == nil && one != "" {
-		return []string{one}
-	}
-	var several []string
-	if json.Unmarshal(claims.Audience, &several) != nil {
-		return nil
-	}
-	return several
-}
-
-// tokenHash hashes tokens, so that no cache contains a token. The hash has a secret random key, so
-// that a reader of the hashes cannot test guesses.
-type tokenHash struct{ pool sync.Pool }
-
-func newTokenHash() *tokenHash {
-	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // never fails
-	return &tokenHash{pool: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
-}
-
-func (h *tokenHash) of(token string) (key reviewclient.Key) {
-	mac, _ := h.pool.Get().(hash.Hash)
-	defer h.pool.Put(mac)
-	mac.Reset()
-	mac.Write([]byte(token))
-	mac.Sum(key[:0])
-	return key
-}
-
-// sizeOf estimates the memory of an answer, in bytes.
-func sizeOf(response *authenticator.Response) int {
-	const text = 16
-	who := response.User
-	size := 4*text + len(who.GetName()) + len(who.GetUID())
-	add := func(list []string) {
-		for _, item := range list {
-			size += text + len(item)
-		}
-	}
-	add(response.Audiences)
-	add(who.GetGroups())
-	for key, values := range who.GetExtra() {
-		size += 4*text + len(key)
-		add(values)
-	}
-	return size
 }

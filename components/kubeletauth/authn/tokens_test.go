@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	foreignToken = "Unauthorized: the token is for the API server, and whoever receives it could use it there [KA-AUD-1]"
+	foreignToken = "Unauthorized: the token is for the API server, not for kubelets [KA-AUD-1]"
 	clientLimit  = "Too many requests: too many tokens from this address are new or not good [KA-LIMIT-1]"
 	allLimit     = "Too many requests: too many tokens are new or not good [KA-LIMIT-1]"
 )

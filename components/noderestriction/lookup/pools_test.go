@@ -80,7 +80,8 @@ func TestPoolUserIsUnknown(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		if got, err := w.PoolUser(ctx, "d", "p", "me"); err == nil {
 			t.Errorf("%s: %q", name, got)
-		} else if !strings.HasPrefix(err.Error(), "cannot look up the resourceslices of the pool: ") || errors.Is(err, context.Canceled) {
+		} else if !strings.HasPrefix(err.Error(), "cannot look up the resourceslices of the pool: ") ||
+			errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
 		cancel()
