@@ -12,6 +12,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
+// defaultGrace is the default of --terminated-pod-grace.
+const defaultGrace = 30 * time.Second
+
 // extensionFlags are the flags for the rules that upstream does not have.
 type extensionFlags struct {
 	mode                string
@@ -31,7 +34,7 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 		"Modes of single rules, ID=off|audit|enforce, as in NA-CSR-1=audit,KA-EXEC-1=off. bulkhead rules lists the "+
 			"rules. Rules of the kubelets' API (KA-) have the mode of the last install on any control-plane host, on all "+
 			"nodes; KA-VAP-1 has one for each API server."+asBefore+"; an empty value restores the default.")
-	fs.DurationVar(&f.grace, "terminated-pod-grace", 30*time.Second,
+	fs.DurationVar(&f.grace, "terminated-pod-grace", defaultGrace,
 		"How long a node may read secrets and config maps, and get tokens, of a pod that has ended."+asBefore+".")
 	fs.BoolVar(&f.credentialProviders, "credential-provider-tokens", false,
 		"Whether kubelets have credential providers that use ServiceAccount tokens."+asBefore+".")

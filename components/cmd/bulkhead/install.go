@@ -5,13 +5,18 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
+
+const defaultTimeout = 3 * time.Minute
 
 const timeoutHelp = "How long the API server, and before it each component, may take to become healthy. If one takes " +
 	"longer, the command restores the old state and fails."
@@ -30,33 +35,40 @@ once, which takes about half a minute.
 
 If a step fails, if the API server is not healthy within --timeout, or on Ctrl-C, the
 command restores the old state before it ends. A second run changes nothing. A run
-with another profile switches to it, and keeps the settings that its flags do not name.`
+with another profile switches to it, and keeps the settings that its flags do not name.
+
+With --config, the file is the whole installation: a field that it does not have gets its
+default. Flags override the file.`
+
+// installFlags are the flags of `bulkhead install`.
+type installFlags struct {
+	hostFlags
+	options         controlplane.Options
+	ruleFlags       extensionFlags
+	profile         string
+	policyFile      string
+	config          string
+	protectKubelets bool
+}
 
 func newInstallCommand() *cobra.Command {
 	var (
-		common     hostFlags
-		options    controlplane.Options
-		profile    string
-		extensions extensionFlags
-		policy     string
-		kubeletAPI bool
-		dryRun     bool
+		flags  installFlags
+		dryRun bool
 	)
 	cmd := &cobra.Command{
-		Use:     "install --profile=hardened|parity|in-tree",
-		Short:   "Install Bulkhead on this control-plane host, or switch its profile",
-		Long:    installHelp,
-		Example: "  bulkhead install --profile=hardened --image=registry.example/bulkhead:v1",
-		Args:    cobra.NoArgs,
+		Use:   "install --config=FILE | --profile=hardened|parity|in-tree",
+		Short: "Install Bulkhead on this control-plane host, or switch its profile",
+		Long:  installHelp,
+		Example: "  bulkhead install --config=bulkhead.yaml\n" +
+			"  bulkhead install --profile=hardened --image=registry.example/bulkhead:v1",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if options.Profile, err = controlplane.ParseProfile(profile); err != nil {
+			options, err := flags.resolve(cmd.Flags(), cmd.InOrStdin(), cmd.OutOrStdout())
+			if err != nil {
 				return err
 			}
-			if err := common.remember(cmd.Flags(), &options, &extensions, policy, kubeletAPI); err != nil {
-				return err
-			}
-			installer, err := common.installer(cmd.OutOrStdout())
+			installer, err := flags.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
@@ -66,29 +78,64 @@ func newInstallCommand() *cobra.Command {
 			return installer.Install(cmd.Context(), options)
 		},
 	}
-	fs := cmd.Flags()
-	common.add(fs)
-	addCertificateFlags(fs, &options.Certificates, controlPlaneCertificates)
-	extensions.add(fs)
-	fs.StringVar(&policy, policyFlag, "",
+	flags.add(cmd.Flags())
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Print what would change, and change nothing.")
+	return cmd
+}
+
+func (f *installFlags) add(fs *pflag.FlagSet) {
+	f.hostFlags.add(fs)
+	addCertificateFlags(fs, &f.options.Certificates, controlPlaneCertificates)
+	f.ruleFlags.add(fs)
+	fs.StringVar(&f.config, "config", "",
+		"File of kind Installation, or - for the standard input. It sets all flags that are not given, and what the last "+
+			"install had is not kept. bulkhead config print prints one.")
+	fs.StringVar(&f.policyFile, policyFlag, "",
 		"Configuration of node-restriction, instead of the profile's. It is copied to configuration.yaml on this host. A "+
 			"later run without this flag keeps it; an empty value restores the profile's.")
-	fs.StringVar(&profile, "profile", string(controlplane.Hardened), "What to install: hardened, parity or in-tree.")
-	fs.StringVar(&options.Image, "image", defaultImage(buildVersion()),
+	fs.StringVar(&f.profile, "profile", string(controlplane.Hardened), "What to install: hardened, parity or in-tree.")
+	fs.StringVar(&f.options.Image, "image", defaultImage(buildVersion()),
 		"Image with the components. It must be on this host or in a registry that the host can reach. A later run without "+
 			"this flag keeps the image.")
-	fs.DurationVar(&options.Timeout, "timeout", 3*time.Minute, timeoutHelp)
-	fs.BoolVar(&kubeletAPI, kubeletAPIFlag, true,
+	fs.DurationVar(&f.options.Timeout, "timeout", defaultTimeout, timeoutHelp)
+	fs.BoolVar(&f.protectKubelets, kubeletAPIFlag, true,
 		"In hardened, protect the kubelets' API: kubelet-auth-proxy on every node where bulkhead node install has run, "+
 			"an approver of kubelets' serving certificates, and a policy for nodes/proxy. Without this flag, the value of "+
 			"the last install, or that of the cluster if Bulkhead runs on another control-plane host. --kubelet-api=false "+
 			"removes it from the cluster, and from each node after bulkhead node uninstall on its host.")
-	addNodeScopeFlags(fs, &options.NodeScope)
-	fs.BoolVar(&options.NodesOnly, "nodes-only", false,
+	addNodeScopeFlags(fs, &f.options.NodeScope)
+	fs.BoolVar(&f.options.NodesOnly, "nodes-only", false,
 		"Install only what bulkhead node install needs on the nodes, and do not change kube-apiserver. Then a later run "+
 			"without this flag restarts kube-apiserver once instead of twice.")
-	fs.BoolVar(&dryRun, "dry-run", false, "Print what would change, and change nothing.")
-	return cmd
+}
+
+// resolve returns the options from the flags. A flag that is not given has its value from the file
+// of --config, or else from the record of the last installation.
+func (f *installFlags) resolve(fs *pflag.FlagSet, in io.Reader, out io.Writer) (controlplane.Options, error) {
+	var file *installation.Installation
+	var err error
+	if f.config != "" {
+		if file, err = readConfig(f.config, in); err != nil {
+			return f.options, err
+		}
+		if err := applyConfig(out, fs, file); err != nil {
+			return f.options, err
+		}
+	}
+	if f.options.Profile, err = controlplane.ParseProfile(f.profile); err != nil {
+		return f.options, err
+	}
+	if err := f.remember(fs, &f.options, &f.ruleFlags, f.policyFile, f.protectKubelets); err != nil {
+		return f.options, err
+	}
+	switch {
+	case file == nil:
+	case fs.Changed(policyFlag):
+		_, _ = fmt.Fprintf(out, "--%s=%s overrides nodePolicy of the configuration\n", policyFlag, f.policyFile)
+	default:
+		f.options.Policy, err = configPolicy(f.layout, file)
+	}
+	return f.options, err
 }
 
 // remember sets options whose flags are not set to the recorded values of the installation on this

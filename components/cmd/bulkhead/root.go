@@ -25,6 +25,7 @@ Run it as root on each control-plane host.`,
 	root.AddCommand(
 		newInstallCommand(),
 		newUninstallCommand(),
+		newConfigCommand(),
 		newPrepareCommand(),
 		newPreflightCommand(),
 		newStatusCommand(),

@@ -26,13 +26,19 @@ func newStatusCommand() *cobra.Command {
 	var (
 		common hostFlags
 		policy pki.Policy
+		output string
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is installed on this host, and its health",
-		Args:  cobra.NoArgs,
+		Example: "  bulkhead status\n" +
+			"  bulkhead status -o yaml > bulkhead.yaml",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
+			if output != "" {
+				return common.printInstalledConfig(out, output)
+			}
 			installed, err := common.printInstallation(out)
 			if err != nil {
 				return err
@@ -70,7 +76,25 @@ func newStatusCommand() *cobra.Command {
 	}
 	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
+	cmd.Flags().StringVarP(&output, "output", "o", "",
+		"yaml prints only what is installed, as a file for bulkhead install --config. It does not check the components.")
 	return cmd
+}
+
+// printInstalledConfig prints the configuration that installs again what is installed.
+func (f *hostFlags) printInstalledConfig(out io.Writer, format string) error {
+	if format != "yaml" {
+		return fmt.Errorf("--output=%s is not supported: use yaml, or leave it out", format)
+	}
+	record, err := controlplane.ReadRecord(f.layout)
+	if err != nil {
+		return err
+	}
+	config, err := installedConfig(f.layout, record)
+	if err != nil {
+		return err
+	}
+	return printConfig(out, config)
 }
 
 // printInstallation prints the state of the installation, and reports whether there is one.

@@ -4,54 +4,16 @@
 package configuration
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 )
 
-// mostProblems is how many problems one error lists.
-const mostProblems = 20
-
 // decoder decodes YAML nodes. It continues after a problem, to report all of them.
-type decoder struct {
-	problems []error
-	omitted  int
-}
-
-func (d *decoder) fail(n *yaml.Node, format string, args ...any) {
-	if len(d.problems) == mostProblems {
-		d.omitted++
-		return
-	}
-	d.problems = append(d.problems, fmt.Errorf("line %d: "+format, append([]any{n.Line}, args...)...))
-}
-
-func (d *decoder) err() error {
-	if d.omitted > 0 {
-		return errors.Join(append(d.problems, fmt.Errorf("and %d more", d.omitted))...)
-	}
-	return errors.Join(d.problems...)
-}
-
-// plain denies aliases, anchors and tags. With them, the text of a file can differ from its
-// meaning. Nothing is ever expanded, so a small file cannot grow in memory.
-func (d *decoder) plain(n *yaml.Node) {
-	switch {
-	case n.Kind == yaml.AliasNode:
-		d.fail(n, "%s", quoteIt("*"+n.Value))
-		return
-	case n.Anchor != "":
-		d.fail(n, "anchors (&%s) are not allowed", shorten(n.Anchor))
-	case n.Style&yaml.TaggedStyle != 0:
-		d.fail(n, "tags (%s) are not allowed", shorten(n.Tag))
-	}
-	for _, child := range n.Content {
-		d.plain(child)
-	}
-}
+type decoder struct{ strictyaml.Problems }
 
 // field decodes one field of a mapping. path is the path of the field.
 type field func(n *yaml.Node, path string)
@@ -63,7 +25,7 @@ func (d *decoder) object(n *yaml.Node, path string, fields map[string]field) map
 	d.mapping(n, path, func(key, value *yaml.Node) {
 		read, known := fields[key.Value]
 		if !known {
-			d.fail(key, "unknown field %q", shorten(join(path, key.Value)))
+			d.Add(key, "unknown field %q", strictyaml.Shorten(join(path, key.Value)))
 			return
 		}
 		seen[key.Value] = true
@@ -75,18 +37,18 @@ func (d *decoder) object(n *yaml.Node, path string, fields map[string]field) map
 // mapping calls each for every pair of a mapping. A duplicate key is a problem.
 func (d *decoder) mapping(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, "%s must be an object", orFile(path))
+		d.Add(n, "%s must be an object", orFile(path))
 		return
 	}
 	lines := map[string]int{}
 	for pair := range slices.Chunk(n.Content, 2) {
 		key := pair[0]
 		if key.Kind != yaml.ScalarNode {
-			d.fail(key, "%s has a key that is no string", orFile(path))
+			d.Add(key, "%s has a key that is no string", orFile(path))
 			continue
 		}
 		if before, twice := lines[key.Value]; twice {
-			d.fail(key, "%q is there twice, first in line %d", shorten(join(path, key.Value)), before)
+			d.Add(key, "%q is there twice, first in line %d", strictyaml.Shorten(join(path, key.Value)), before)
 			continue
 		}
 		lines[key.Value] = key.Line
@@ -97,7 +59,7 @@ func (d *decoder) mapping(n *yaml.Node, path string, each func(key, value *yaml.
 // list calls each for every element of a sequence. It returns false if n is not a sequence.
 func (d *decoder) list(n *yaml.Node, path string, each func(n *yaml.Node, path string)) bool {
 	if n.Kind != yaml.SequenceNode {
-		d.fail(n, "%s must be a list; [] is an empty one", path)
+		d.Add(n, "%s must be a list; [] is an empty one", path)
 		return false
 	}
 	for i, element := range n.Content {
@@ -110,7 +72,7 @@ func (d *decoder) list(n *yaml.Node, path string, each func(n *yaml.Node, path s
 // would read the version 1.10 as the number 1.1.
 func (d *decoder) text(n *yaml.Node, path string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		d.fail(n, "%s must be a string; quote what looks like something else", path)
+		d.Add(n, "%s must be a string; quote what looks like something else", path)
 		return "", false
 	}
 	return n.Value, true
@@ -119,7 +81,7 @@ func (d *decoder) text(n *yaml.Node, path string) (string, bool) {
 func (d *decoder) flag(into *bool) field {
 	return func(n *yaml.Node, path string) {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-			d.fail(n, "%s must be true or false", path)
+			d.Add(n, "%s must be true or false", path)
 			return
 		}
 		*into = n.Value[0] == 't' || n.Value[0] == 'T'
@@ -130,7 +92,7 @@ func (d *decoder) flag(into *bool) field {
 func (d *decoder) number(n *yaml.Node, path string, least, most int64) (int64, bool) {
 	value, err := strconv.ParseInt(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || value < least || value > most {
-		d.fail(n, "%s must be a number from %d to %d", path, least, most)
+		d.Add(n, "%s must be a number from %d to %d", path, least, most)
 		return 0, false
 	}
 	return value, true

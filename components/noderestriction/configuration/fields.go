@@ -5,6 +5,8 @@ package configuration
 
 import (
 	"go.yaml.in/yaml/v3"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 )
 
 const (
@@ -42,19 +44,19 @@ func (d *decoder) configuration(n *yaml.Node, c *Configuration) {
 // isOurs checks the group, version and kind.
 func (d *decoder) isOurs(n *yaml.Node) bool {
 	if n.Kind != yaml.MappingNode {
-		d.fail(n, "the file must be an object of apiVersion %s and kind %s", apiVersion, kind)
+		d.Add(n, "the file must be an object of apiVersion %s and kind %s", apiVersion, kind)
 		return false
 	}
-	before := len(d.problems)
+	before := d.Len()
 	for _, want := range []struct{ field, value string }{{"apiVersion", apiVersion}, {"kind", kind}} {
 		switch value := valueOf(n, want.field); {
 		case value == nil:
-			d.fail(n, "%s is missing; it must be %s", want.field, want.value)
+			d.Add(n, "%s is missing; it must be %s", want.field, want.value)
 		case value.Value != want.value:
-			d.fail(value, "%s is %q; it must be %s", want.field, shorten(value.Value), want.value)
+			d.Add(value, "%s is %q; it must be %s", want.field, strictyaml.Shorten(value.Value), want.value)
 		}
 	}
-	return len(d.problems) == before
+	return d.Len() == before
 }
 
 func valueOf(mapping *yaml.Node, name string) *yaml.Node {
@@ -75,7 +77,7 @@ func (d *decoder) mirrorPods(n *yaml.Node, path string, into *MirrorPods) {
 		"allowedAnnotations":         d.keys(&into.AllowedAnnotations, annotationKeys, reservation{}),
 	})
 	if n.Kind == yaml.MappingNode && !seen["mode"] {
-		d.fail(n, "%s needs a mode: off, warn or enforce", path)
+		d.Add(n, "%s needs a mode: off, warn or enforce", path)
 	}
 }
 
@@ -84,7 +86,7 @@ var gates = map[string]Gate{"off": Off, "warn": Warn, "enforce": Enforce}
 func (d *decoder) gate(n *yaml.Node, path string, into *Gate) {
 	gate, known := gates[n.Value]
 	if n.Kind != yaml.ScalarNode || !known {
-		d.fail(n, "%s is %q; it must be off, warn or enforce", path, shorten(n.Value))
+		d.Add(n, "%s is %q; it must be off, warn or enforce", path, strictyaml.Shorten(n.Value))
 		return
 	}
 	*into = gate

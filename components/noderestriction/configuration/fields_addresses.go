@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 )
 
 // prefixes decodes a list of IPs and CIDR ranges, such as 192.0.2.0/24.
@@ -25,8 +27,8 @@ func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
 			}
 		}
 		if err != nil || prefix.Masked() != prefix || prefix.Addr().Is4In6() {
-			d.fail(n, "%s: %q must be an IP, or a range of IPs that begins with its first one, such as 192.0.2.0/24", path,
-				shorten(text))
+			d.Add(n, "%s: %q must be an IP, or a range of IPs that begins with its first one, such as 192.0.2.0/24", path,
+				strictyaml.Shorten(text))
 			return
 		}
 		all = append(all, prefix)

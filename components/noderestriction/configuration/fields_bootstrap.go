@@ -20,10 +20,10 @@ func (d *decoder) bootstrapNames(n *yaml.Node, path string) []BootstrapNames {
 			"names": d.keys(&row.Names, nodeNames, reservation{}),
 		})
 		if n.Kind == yaml.MappingNode && seen["user"] == seen["group"] {
-			d.fail(n, "%s needs either a user or a group", path)
+			d.Add(n, "%s needs either a user or a group", path)
 		}
 		if n.Kind == yaml.MappingNode && !seen["names"] {
-			d.fail(n, "%s needs names; [] allows none", path)
+			d.Add(n, "%s needs names; [] allows none", path)
 		}
 		rows = append(rows, row)
 	})
@@ -34,7 +34,7 @@ func (d *decoder) bootstrapNames(n *yaml.Node, path string) []BootstrapNames {
 func (d *decoder) account(n *yaml.Node, path string) string {
 	name, ok := d.text(n, path)
 	if ok && name == "" {
-		d.fail(n, "%s must not be empty", path)
+		d.Add(n, "%s must not be empty", path)
 	}
 	return name
 }

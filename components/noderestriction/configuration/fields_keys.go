@@ -8,6 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 )
 
 // keyCheck returns what is wrong with an entry, or "". beginning is the entry without its "*". open
@@ -25,7 +27,7 @@ func (d *decoder) keys(into **Keys, check keyCheck, reserved reservation) field 
 			}
 			beginning, open := strings.CutSuffix(entry, "*")
 			if wrong := check(beginning, open); wrong != "" {
-				d.fail(n, "%s: %q %s", path, shorten(entry), wrong)
+				d.Add(n, "%s: %q %s", path, strictyaml.Shorten(entry), wrong)
 				return
 			}
 			entries = append(entries, entry)
@@ -45,7 +47,7 @@ func (d *decoder) plainKeys(n *yaml.Node, path string) []string {
 			return
 		}
 		if wrong := labelKeys(key, false); wrong != "" {
-			d.fail(n, "%s: %q %s", path, shorten(key), wrong)
+			d.Add(n, "%s: %q %s", path, strictyaml.Shorten(key), wrong)
 			return
 		}
 		keys = append(keys, key)

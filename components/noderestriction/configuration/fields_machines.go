@@ -9,6 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 )
 
 func (d *decoder) machines(n *yaml.Node, path string) []Machine {
@@ -25,10 +27,10 @@ func (d *decoder) machines(n *yaml.Node, path string) []Machine {
 			},
 		})
 		if n.Kind == yaml.MappingNode && !seen["name"] {
-			d.fail(n, "%s needs a name", path)
+			d.Add(n, "%s needs a name", path)
 		}
 		if before, twice := lines[row.Name]; twice && row.Name != "" {
-			d.fail(n, "%s: there is a row for %q in line %d", path, row.Name, before)
+			d.Add(n, "%s: there is a row for %q in line %d", path, row.Name, before)
 		}
 		lines[row.Name] = n.Line
 		rows = append(rows, row)
@@ -43,7 +45,7 @@ func (d *decoder) machineName(n *yaml.Node, path string) string {
 	}
 	beginning, open := strings.CutSuffix(name, "*")
 	if wrong := wrongWith(beginning, open, validation.IsDNS1123Subdomain); wrong != "" {
-		d.fail(n, "%s: %q %s", path, shorten(name), wrong)
+		d.Add(n, "%s: %q %s", path, strictyaml.Shorten(name), wrong)
 		return ""
 	}
 	return name
@@ -53,7 +55,7 @@ func (d *decoder) labels(n *yaml.Node, path string) map[string]string {
 	labels := map[string]string{}
 	d.mapping(n, path, func(key, value *yaml.Node) {
 		if wrong := labelKeys(key.Value, false); wrong != "" {
-			d.fail(key, "%s: %q %s", path, shorten(key.Value), wrong)
+			d.Add(key, "%s: %q %s", path, strictyaml.Shorten(key.Value), wrong)
 			return
 		}
 		labels[key.Value] = d.labelValue(value, join(path, key.Value))
@@ -67,7 +69,7 @@ func (d *decoder) labelValue(n *yaml.Node, path string) string {
 		return ""
 	}
 	if wrong := validation.IsValidLabelValue(value); len(wrong) > 0 {
-		d.fail(n, "%s: %q %s", path, shorten(value), strings.Join(wrong, "; "))
+		d.Add(n, "%s: %q %s", path, strictyaml.Shorten(value), strings.Join(wrong, "; "))
 	}
 	return value
 }
@@ -82,7 +84,7 @@ func (d *decoder) taints(n *yaml.Node, path string) []corev1.Taint {
 	d.list(n, path, func(n *yaml.Node, path string) {
 		taint := d.taint(n, path)
 		if known[identity{taint.Key, taint.Effect}] {
-			d.fail(n, "%s: there is another taint %s:%s in this row", path, taint.Key, taint.Effect)
+			d.Add(n, "%s: there is another taint %s:%s in this row", path, taint.Key, taint.Effect)
 		}
 		known[identity{taint.Key, taint.Effect}] = taint.Key != ""
 		taints = append(taints, taint)
@@ -96,7 +98,7 @@ func (d *decoder) taint(n *yaml.Node, path string) corev1.Taint {
 		"key": func(n *yaml.Node, path string) {
 			key, ok := d.text(n, path)
 			if wrong := labelKeys(key, false); ok && wrong != "" {
-				d.fail(n, "%s: %q %s", path, shorten(key), wrong)
+				d.Add(n, "%s: %q %s", path, strictyaml.Shorten(key), wrong)
 			}
 			taint.Key = key
 		},
@@ -105,7 +107,7 @@ func (d *decoder) taint(n *yaml.Node, path string) corev1.Taint {
 	})
 	for _, needed := range []string{"key", "effect"} {
 		if n.Kind == yaml.MappingNode && !seen[needed] {
-			d.fail(n, "%s needs a field %s", path, needed)
+			d.Add(n, "%s needs a field %s", path, needed)
 		}
 	}
 	return taint
@@ -120,6 +122,6 @@ func (d *decoder) effect(n *yaml.Node, path string) corev1.TaintEffect {
 	case corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute:
 		return effect
 	}
-	d.fail(n, "%s is %q; it must be NoSchedule, PreferNoSchedule or NoExecute", path, shorten(text))
+	d.Add(n, "%s is %q; it must be NoSchedule, PreferNoSchedule or NoExecute", path, strictyaml.Shorten(text))
 	return ""
 }

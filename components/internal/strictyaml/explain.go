@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package configuration
+package strictyaml
 
 import (
 	"bytes"
@@ -32,12 +32,12 @@ func explain(data []byte, err error) error {
 
 // quoteIt returns how to write a "*" in YAML.
 func quoteIt(star string) string {
-	return fmt.Sprintf("to YAML a bare %s is an alias, of which there can be none here: quote it: %q", shorten(star),
-		shorten(star))
+	return fmt.Sprintf("to YAML a bare %s is an alias, of which there can be none here: quote it: %q", Shorten(star),
+		Shorten(star))
 }
 
-// shorten limits the length of a text from the file, to limit the length of messages.
-func shorten(text string) string {
+// Shorten limits the length of a text from the file, to limit the length of messages.
+func Shorten(text string) string {
 	const longest = 80
 	if len(text) <= longest {
 		return text

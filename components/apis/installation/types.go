@@ -1,0 +1,75 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package installation is the configuration file of `bulkhead install`: kind Installation in
+// bulkhead.dev/v1alpha1.
+package installation
+
+import (
+	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The header of the file.
+const (
+	APIVersion = "bulkhead.dev/v1alpha1"
+	Kind       = "Installation"
+)
+
+// Installation describes how Bulkhead is installed on the control-plane hosts of one cluster. All
+// hosts use the same file. A field that is absent has its default, whatever was installed before.
+type Installation struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Profile is hardened, parity or in-tree. The default is hardened.
+	Profile string `json:"profile,omitempty"`
+	// Image has the components. The default is the image of the version of the program.
+	Image string `json:"image,omitempty"`
+	// Timeout is how long the API server, and before it each component, may take to become healthy.
+	// The default is 3m.
+	Timeout      *metav1.Duration `json:"timeout,omitempty"`
+	Rules        Rules            `json:"rules,omitzero"`
+	Certificates Certificates     `json:"certificates,omitzero"`
+	// NodePolicy is the configuration of node-restriction, with its own apiVersion and kind. The
+	// default is the file of the profile.
+	NodePolicy yaml.Node  `json:"nodePolicy,omitzero"`
+	KubeletAPI KubeletAPI `json:"kubeletAPI,omitzero"`
+	NodeScope  NodeScope  `json:"nodeScope,omitzero"`
+}
+
+// Rules has the modes of the optional rules.
+type Rules struct {
+	// Mode is the mode of all optional rules: off, audit or enforce. The default is enforce in
+	// hardened and off in parity.
+	Mode string `json:"mode,omitempty"`
+	// Modes are the modes of single rules, by ID.
+	Modes map[string]string `json:"modes,omitempty"`
+	// TerminatedPodGrace is how long a node keeps its rights for a pod that has ended. The default is
+	// 30s.
+	TerminatedPodGrace *metav1.Duration `json:"terminatedPodGrace,omitempty"`
+	// CredentialProviderTokens is true if kubelets have credential providers that use ServiceAccount
+	// tokens.
+	CredentialProviderTokens bool `json:"credentialProviderTokens,omitempty"`
+}
+
+// Certificates has the lifetimes of the certificates that Bulkhead issues.
+type Certificates struct {
+	// Validity is how long a new certificate is valid. The default is 2160h.
+	Validity *metav1.Duration `json:"validity,omitempty"`
+	// RenewBefore is how long before its end a certificate is renewed. The default is 720h.
+	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
+}
+
+// KubeletAPI is the protection of the kubelets' API.
+type KubeletAPI struct {
+	// Enabled is true by default. Only hardened protects the kubelets' API.
+	Enabled *bool `json:"enabled,omitempty"`
+}
+
+// NodeScope limits the tokens of pods to the pods' nodes.
+type NodeScope struct {
+	Enabled bool `json:"enabled,omitempty"`
+	// CustomResources are the custom resources that name their node, each in the form
+	// widgets.example.com=field:spec.node or gadgets.example.com=label:example.com/node.
+	CustomResources []string `json:"customResources,omitempty"`
+}

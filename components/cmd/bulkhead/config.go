@@ -1,0 +1,126 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+)
+
+func newConfigCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Print, check and compare the configuration file of bulkhead install",
+		Long: `Config works on files of kind Installation (bulkhead.dev/v1alpha1), which bulkhead
+install --config reads. All control-plane hosts use the same file. FILE may be -, which
+is the standard input.`,
+	}
+	cmd.AddCommand(newConfigPrintCommand(), newConfigValidateCommand(), newConfigDiffCommand())
+	return cmd
+}
+
+func newConfigPrintCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "print [FILE]",
+		Short:   "Print a file with the defaults of all absent fields, or the defaults alone",
+		Example: "  bulkhead config print > bulkhead.yaml",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			config := &installation.Installation{APIVersion: installation.APIVersion, Kind: installation.Kind}
+			if len(args) == 1 {
+				var err error
+				if config, err = readConfig(args[0], cmd.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			return printConfig(cmd.OutOrStdout(), withDefaults(config))
+		},
+	}
+}
+
+func printConfig(out io.Writer, c *installation.Installation) error {
+	data, err := c.Marshal()
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(data)
+	return err
+}
+
+func newConfigValidateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a file, and list every problem with its line",
+		Example: "  bulkhead config validate bulkhead.yaml\n" +
+			"  bulkhead status -o yaml | bulkhead config validate -",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := readConfig(args[0], cmd.InOrStdin()); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "valid")
+			return err
+		},
+	}
+}
+
+func newConfigDiffCommand() *cobra.Command {
+	var common hostFlags
+	cmd := &cobra.Command{
+		Use:   "diff FILE",
+		Short: "Compare a file with what is installed on this host",
+		Long: `Diff prints one line for each field with another value: the field, the installed value and
+the value in the file. It exits with 1 if there is a difference. The field timeout is not
+part of an installation, so it is not compared.`,
+		Example: "  bulkhead config diff bulkhead.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			want, err := readConfig(args[0], cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			record, err := controlplane.ReadRecord(common.layout)
+			if err != nil {
+				return err
+			}
+			have, err := installedConfig(common.layout, record)
+			if err != nil {
+				return err
+			}
+			return printDiff(cmd.OutOrStdout(), have, want)
+		},
+	}
+	common.addState(cmd.Flags())
+	return cmd
+}
+
+// printDiff returns an error if the two differ, so that a script sees it.
+func printDiff(out io.Writer, have, want *installation.Installation) error {
+	have, want = withDefaults(have), withDefaults(want)
+	have.Timeout, want.Timeout = nil, nil
+	lines, err := installation.Diff(have, want)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	if len(lines) > 0 {
+		fields := "fields differ"
+		if len(lines) == 1 {
+			fields = "field differs"
+		}
+		return fmt.Errorf("%d %s from what is installed on this host: apply the file with bulkhead install --config",
+			len(lines), fields)
+	}
+	_, err = fmt.Fprintln(out, "no difference")
+	return err
+}

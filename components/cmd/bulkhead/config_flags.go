@@ -1,0 +1,171 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
+)
+
+// readConfig reads a file of kind Installation. "-" is the standard input.
+func readConfig(path string, in io.Reader) (*installation.Installation, error) {
+	data, err := readFileOr(path, in)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the configuration: %w", err)
+	}
+	config, err := installation.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("invalid configuration %s:\n%w", path, err)
+	}
+	return config, nil
+}
+
+func readFileOr(path string, in io.Reader) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(io.LimitReader(in, 1<<21))
+	}
+	return os.ReadFile(path)
+}
+
+// configFlags returns the flags of `bulkhead install` with the values of the file. A field that is
+// absent has the default value. So the installation does not depend on the one before.
+func configFlags(c *installation.Installation) map[string]string {
+	var modes []string
+	for _, id := range slices.Sorted(maps.Keys(c.Rules.Modes)) {
+		modes = append(modes, id+"="+c.Rules.Modes[id])
+	}
+	return map[string]string{
+		"profile":                    cmp.Or(c.Profile, string(controlplane.Hardened)),
+		"image":                      cmp.Or(c.Image, defaultImage(buildVersion())),
+		"timeout":                    orDuration(c.Timeout, defaultTimeout),
+		"beyond-upstream":            c.Rules.Mode,
+		"rule-mode":                  strings.Join(modes, ","),
+		"terminated-pod-grace":       orDuration(c.Rules.TerminatedPodGrace, defaultGrace),
+		"credential-provider-tokens": fmt.Sprint(c.Rules.CredentialProviderTokens),
+		"cert-validity":              orDuration(c.Certificates.Validity, controlPlaneCertificates.Validity),
+		"cert-renew-before":          orDuration(c.Certificates.RenewBefore, controlPlaneCertificates.RenewBefore),
+		kubeletAPIFlag:               fmt.Sprint(c.KubeletAPI.Enabled == nil || *c.KubeletAPI.Enabled),
+		nodeScopeFlag:                fmt.Sprint(c.NodeScope.Enabled),
+		customResourcesFlag:          strings.Join(c.NodeScope.CustomResources, ","),
+	}
+}
+
+func orDuration(d *metav1.Duration, otherwise time.Duration) string {
+	if d == nil {
+		return otherwise.String()
+	}
+	return d.Duration.String()
+}
+
+// applyConfig sets the flags that the user did not set, and reports those that override the file.
+func applyConfig(out io.Writer, fs *pflag.FlagSet, c *installation.Installation) error {
+	values := configFlags(c)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		flag := fs.Lookup(name)
+		if flag == nil {
+			return fmt.Errorf("there is no flag --%s", name)
+		}
+		if flag.Changed {
+			_, _ = fmt.Fprintf(out, "--%s=%s overrides the configuration, which has %q\n", name, flag.Value, values[name])
+			continue
+		}
+		if err := fs.Set(name, values[name]); err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// configPolicy returns the configuration of node-restriction in the file. Without one, the file of
+// the profile is restored. A file on the host that differs only in layout is not written again.
+func configPolicy(l host.Layout, c *installation.Installation) (controlplane.Policy, error) {
+	want, err := c.Policy()
+	if err != nil || want == nil {
+		return controlplane.Policy{Reset: true}, err
+	}
+	if have, exists, err := atomicfile.Read(l.RestrictionPolicy()); err == nil && exists {
+		installed := installation.Installation{}
+		if installed.SetPolicy(have.Data) == nil {
+			if same, err := installed.Policy(); err == nil && bytes.Equal(same, want) {
+				want = have.Data
+			}
+		}
+	}
+	return controlplane.Policy{Own: true, File: want}, nil
+}
+
+// installedConfig returns the configuration that installs again what is installed on this host.
+func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Installation, error) {
+	c := &installation.Installation{APIVersion: installation.APIVersion, Kind: installation.Kind}
+	if r == nil {
+		c.Profile = string(controlplane.InTree)
+		return c, nil
+	}
+	c.Profile, c.Image = string(r.Profile), r.Image
+	c.Rules.Mode, c.Rules.Modes = r.Extensions.Mode, r.Extensions.RuleModes
+	if grace := r.Extensions.TerminatedPodGrace; grace != nil {
+		c.Rules.TerminatedPodGrace = &metav1.Duration{Duration: *grace}
+	}
+	if tokens := r.Extensions.CredentialProviderTokens; tokens != nil {
+		c.Rules.CredentialProviderTokens = *tokens
+	}
+	// A record of an old version has no times.
+	if r.Certificates.Validity > 0 {
+		c.Certificates.Validity = &metav1.Duration{Duration: r.Certificates.Validity}
+	}
+	if r.Certificates.RenewBefore > 0 {
+		c.Certificates.RenewBefore = &metav1.Duration{Duration: r.Certificates.RenewBefore}
+	}
+	c.KubeletAPI.Enabled = r.KubeletAPI
+	c.NodeScope.Enabled = r.NodeScope.On
+	if r.NodeScope.CustomResources != "" {
+		c.NodeScope.CustomResources = strings.Split(r.NodeScope.CustomResources, ",")
+	}
+	if !r.Policy.Own {
+		return c, nil
+	}
+	file, err := os.ReadFile(l.RestrictionPolicy())
+	if err != nil {
+		return nil, fmt.Errorf("cannot read node-restriction's configuration: %w", err)
+	}
+	return c, c.SetPolicy(file)
+}
+
+// withDefaults returns a copy in which every field with a default has a value.
+func withDefaults(c *installation.Installation) *installation.Installation {
+	all := *c
+	profile := controlplane.Profile(cmp.Or(c.Profile, string(controlplane.Hardened)))
+	all.Profile = string(profile)
+	if profile == controlplane.InTree {
+		return &all
+	}
+	yes := true
+	all.Image = cmp.Or(c.Image, defaultImage(buildVersion()))
+	all.Timeout = cmp.Or(c.Timeout, &metav1.Duration{Duration: defaultTimeout})
+	all.Rules.Mode = cmp.Or(c.Rules.Mode, profile.ExtensionMode().String())
+	all.Rules.TerminatedPodGrace = cmp.Or(c.Rules.TerminatedPodGrace, &metav1.Duration{Duration: defaultGrace})
+	all.Certificates.Validity = cmp.Or(c.Certificates.Validity,
+		&metav1.Duration{Duration: controlPlaneCertificates.Validity})
+	all.Certificates.RenewBefore = cmp.Or(c.Certificates.RenewBefore,
+		&metav1.Duration{Duration: controlPlaneCertificates.RenewBefore})
+	if profile == controlplane.Hardened {
+		all.KubeletAPI.Enabled = cmp.Or(c.KubeletAPI.Enabled, &yes)
+	}
+	return &all
+}

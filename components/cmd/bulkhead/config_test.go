@@ -1,0 +1,217 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+)
+
+const configHead = "apiVersion: bulkhead.dev/v1alpha1\nkind: Installation\n"
+
+// recordOfEverything is what an installation with many flags has saved.
+const recordOfEverything = `{"profile": "hardened", "image": "registry.example/bulkhead:v1", "version": "v1",
+"certificates": {"validity": 172800000000000, "renewBefore": 86400000000000},
+"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000},
+"kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
+
+// resolve returns the options of `bulkhead install` with these arguments on a host with this state.
+func resolve(t *testing.T, state string, args ...string) (controlplane.Options, string, error) {
+	t.Helper()
+	var (
+		flags installFlags
+		out   bytes.Buffer
+	)
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.add(fs)
+	if err := fs.Parse(append([]string{"--state-dir=" + state}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	options, err := flags.resolve(fs, nil, &out)
+	return options, out.String(), err
+}
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "bulkhead.yaml")
+	if err := os.WriteFile(file, []byte(configHead+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestInstalledConfigInstallsTheSame(t *testing.T) {
+	for _, tc := range []struct{ name, record, policy string }{
+		{"settings of a first run", `{"profile": "hardened", "image": "registry.example/bulkhead:v1",
+"certificates": {"validity": 7776000000000000, "renewBefore": 2592000000000000}, "kubeletAPI": true}`, ""},
+		{"every setting", recordOfEverything, ""},
+		{"own node policy", `{"profile": "hardened", "image": "registry.example/bulkhead:v1", "kubeletAPI": true,
+"policy": {"own": true}}`,
+			"apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nallowedLabels:   [a] # odd layout\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			state := t.TempDir()
+			writeRecord(t, state, tc.record)
+			layout := host.DefaultLayout()
+			layout.State = state
+			if tc.policy != "" {
+				if err := os.MkdirAll(filepath.Dir(layout.RestrictionPolicy()), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(layout.RestrictionPolicy(), []byte(tc.policy), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			record, err := controlplane.ReadRecord(layout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, err := installedConfig(layout, record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text bytes.Buffer
+			if err := printConfig(&text, config); err != nil {
+				t.Fatal(err)
+			}
+			got, overridden, err := resolve(t, state,
+				"--config="+writeConfig(t, strings.TrimPrefix(text.String(), configHead)))
+			if err != nil || overridden != "" {
+				t.Fatalf("%v, %s", err, overridden)
+			}
+			want, _, err := resolve(t, state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkSameInstallation(t, want, got, tc.policy)
+		})
+	}
+}
+
+// checkSameInstallation compares what a record keeps. The file always sets what a run without flags
+// leaves as it is.
+func checkSameInstallation(t *testing.T, want, got controlplane.Options, policy string) {
+	t.Helper()
+	if string(got.Policy.File) != policy || got.Policy.Own != (policy != "") {
+		t.Errorf("the node policy is %+v, want %q", got.Policy, policy)
+	}
+	no, grace := false, defaultGrace
+	if want.Extensions.CredentialProviderTokens == nil {
+		want.Extensions.CredentialProviderTokens = &no
+	}
+	if want.Extensions.TerminatedPodGrace == nil {
+		want.Extensions.TerminatedPodGrace = &grace
+	}
+	want.Policy, got.Policy = controlplane.Policy{}, controlplane.Policy{}
+	want.ExtensionsSet, want.KubeletAPISaid = true, true
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestConfigReplacesTheLastInstallation(t *testing.T) {
+	state := t.TempDir()
+	writeRecord(t, state, recordOfEverything)
+	got, _, err := resolve(t, state, "--config="+writeConfig(t, "image: example.test/b:2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, no, grace := true, false, defaultGrace
+	want := controlplane.Options{Profile: controlplane.Hardened, Image: "example.test/b:2",
+		Certificates:  controlPlaneCertificates,
+		Extensions:    controlplane.Extensions{TerminatedPodGrace: &grace, CredentialProviderTokens: &no},
+		Policy:        controlplane.Policy{Reset: true},
+		ExtensionsSet: true, KubeletAPI: &yes, KubeletAPISaid: true, Timeout: defaultTimeout}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestFlagsOverrideTheConfig(t *testing.T) {
+	config := writeConfig(t, "profile: parity\nrules: {mode: audit}\n")
+	got, said, err := resolve(t, t.TempDir(), "--config="+config, "--profile=hardened", "--cert-validity=48h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Profile != controlplane.Hardened || got.Extensions.Mode != "audit" || got.Certificates.Validity.Hours() != 48 {
+		t.Errorf("got %+v", got)
+	}
+	want := "--cert-validity=48h0m0s overrides the configuration, which has \"2160h0m0s\"\n" +
+		"--profile=hardened overrides the configuration, which has \"parity\"\n"
+	if said != want {
+		t.Errorf("it printed %q, want %q", said, want)
+	}
+}
+
+func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
+	for _, tc := range []struct{ name, config, want string }{
+		{"unknown field", writeConfig(t, "imgae: a\n"), `line 3: unknown field "imgae"; did you mean "image"?`},
+		{"no file", filepath.Join(t.TempDir(), "none.yaml"), "cannot read the configuration: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, _, err := resolve(t, t.TempDir(), "--config="+tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestConfigCommands(t *testing.T) {
+	state := t.TempDir()
+	writeRecord(t, state, recordOfEverything)
+	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m}\n" +
+		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false}\n" +
+		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
+	for _, tc := range []struct {
+		name, out, fails string
+		args             []string
+	}{
+		{"validate a valid file", "valid\n", "", []string{"validate", writeConfig(t, "profile: parity\n")}},
+		{"validate an invalid file", "", "line 3: profile: Unsupported value",
+			[]string{"validate", writeConfig(t, "profile: x\n")}},
+		{"diff of the same settings", "no difference\n", "", []string{"diff", "--state-dir=" + state, writeConfig(t, same)}},
+		{"diff of another profile", "profile: \"hardened\" -> \"parity\"\n", "1 field differs",
+			[]string{"diff", "--state-dir=" + state, writeConfig(t, same+"profile: parity\n")}},
+		{"print the file of profile in-tree", configHead + "profile: in-tree\n", "",
+			[]string{"print", writeConfig(t, "profile: in-tree\n")}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var out bytes.Buffer
+			root := newRootCommand()
+			root.SetOut(&out)
+			root.SetArgs(append([]string{"config"}, tc.args...))
+			err := root.Execute()
+			if out.String() != tc.out {
+				t.Errorf("it printed %q, want %q", out.String(), tc.out)
+			}
+			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
+				t.Errorf("error %v, want %q", err, tc.fails)
+			}
+		})
+	}
+}
+
+func TestPrintedDefaultsAreAValidFile(t *testing.T) {
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetArgs([]string{"config", "print"})
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	file := writeConfig(t, strings.TrimPrefix(out.String(), configHead))
+	got, _, err := resolve(t, t.TempDir(), "--config="+file)
+	if err != nil || got.Profile != controlplane.Hardened || got.Extensions.Mode != "enforce" {
+		t.Errorf("%+v, %v\n%s", got, err, out.String())
+	}
+}
