@@ -20,6 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
@@ -44,13 +45,17 @@ func readFileOr(path string, in io.Reader) ([]byte, error) {
 }
 
 // configFlags returns the flags of `bulkhead install` with the values of the file. A field that is
-// absent has the default value. So the installation does not depend on the one before.
-func configFlags(c *installation.Installation) map[string]string {
+// absent has the default value. So the installation does not depend on the one before. A flag that
+// neither the file nor the record sets is left out: the installer distinguishes that from a default.
+func configFlags(c *installation.Installation, r *controlplane.Record) map[string]string {
 	var modes []string
 	for _, id := range slices.Sorted(maps.Keys(c.Rules.Modes)) {
 		modes = append(modes, id+"="+c.Rules.Modes[id])
 	}
-	return map[string]string{
+	if r == nil {
+		r = &controlplane.Record{}
+	}
+	values := map[string]string{
 		"profile":                    cmp.Or(c.Profile, string(controlplane.Hardened)),
 		"image":                      cmp.Or(c.Image, defaultImage(buildVersion())),
 		"timeout":                    orDuration(c.Timeout, defaultTimeout),
@@ -64,6 +69,16 @@ func configFlags(c *installation.Installation) map[string]string {
 		nodeScopeFlag:                fmt.Sprint(c.NodeScope.Enabled),
 		customResourcesFlag:          strings.Join(c.NodeScope.CustomResources, ","),
 	}
+	if c.Rules.TerminatedPodGrace == nil && r.Extensions.TerminatedPodGrace == nil {
+		delete(values, "terminated-pod-grace")
+	}
+	if !c.Rules.CredentialProviderTokens && r.Extensions.CredentialProviderTokens == nil {
+		delete(values, "credential-provider-tokens")
+	}
+	if c.KubeletAPI.Enabled == nil && r.KubeletAPI == nil {
+		delete(values, kubeletAPIFlag)
+	}
+	return values
 }
 
 func orDuration(d *metav1.Duration, otherwise time.Duration) string {
@@ -74,8 +89,12 @@ func orDuration(d *metav1.Duration, otherwise time.Duration) string {
 }
 
 // applyConfig sets the flags that the user did not set, and reports those that override the file.
-func applyConfig(out io.Writer, fs *pflag.FlagSet, c *installation.Installation) error {
-	values := configFlags(c)
+func (f *hostFlags) applyConfig(out io.Writer, fs *pflag.FlagSet, c *installation.Installation) error {
+	record, err := controlplane.ReadRecord(f.layout)
+	if err != nil {
+		return err
+	}
+	values := configFlags(c, record)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		flag := fs.Lookup(name)
 		if flag == nil {
@@ -137,14 +156,22 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 	if r.NodeScope.CustomResources != "" {
 		c.NodeScope.CustomResources = strings.Split(r.NodeScope.CustomResources, ",")
 	}
-	if !r.Policy.Own {
-		return c, nil
+	return c, setInstalledPolicy(c, l, r)
+}
+
+// setInstalledPolicy sets nodePolicy if it is not the file of the profile: the user has chosen it, or
+// has edited it in place.
+func setInstalledPolicy(c *installation.Installation, l host.Layout, r *controlplane.Record) error {
+	file, exists, err := atomicfile.Read(l.RestrictionPolicy())
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot read node-restriction's configuration: %w", err)
+	case exists && (r.Policy.Own || r.Policy.Written != "" && journal.Hash(file.Data) != r.Policy.Written):
+		return c.SetPolicy(file.Data)
+	case r.Policy.Own:
+		return fmt.Errorf("cannot read node-restriction's configuration: %s does not exist", l.RestrictionPolicy())
 	}
-	file, err := os.ReadFile(l.RestrictionPolicy())
-	if err != nil {
-		return nil, fmt.Errorf("cannot read node-restriction's configuration: %w", err)
-	}
-	return c, c.SetPolicy(file)
+	return nil
 }
 
 // withDefaults returns a copy in which every field with a default has a value.

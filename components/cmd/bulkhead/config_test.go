@@ -22,7 +22,8 @@ const configHead = "apiVersion: bulkhead.dev/v1alpha1\nkind: Installation\n"
 // recordOfEverything is what an installation with many flags has saved.
 const recordOfEverything = `{"profile": "hardened", "image": "registry.example/bulkhead:v1", "version": "v1",
 "certificates": {"validity": 172800000000000, "renewBefore": 86400000000000},
-"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000},
+"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000,
+"credentialProviderTokens": true},
 "kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
 
 // resolve returns the options of `bulkhead install` with these arguments on a host with this state.
@@ -53,11 +54,14 @@ func writeConfig(t *testing.T, text string) string {
 func TestInstalledConfigInstallsTheSame(t *testing.T) {
 	for _, tc := range []struct{ name, record, policy string }{
 		{"settings of a first run", `{"profile": "hardened", "image": "registry.example/bulkhead:v1",
-"certificates": {"validity": 7776000000000000, "renewBefore": 2592000000000000}, "kubeletAPI": true}`, ""},
+"certificates": {"validity": 7776000000000000, "renewBefore": 2592000000000000}}`, ""},
 		{"every setting", recordOfEverything, ""},
 		{"own node policy", `{"profile": "hardened", "image": "registry.example/bulkhead:v1", "kubeletAPI": true,
 "policy": {"own": true}}`,
 			"apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\nallowedLabels:   [a] # odd layout\n"},
+		{"node policy that was edited in place", `{"profile": "hardened", "image": "registry.example/bulkhead:v1",
+"policy": {"written": "0"}}`,
+			"apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			state := t.TempDir()
@@ -98,22 +102,15 @@ func TestInstalledConfigInstallsTheSame(t *testing.T) {
 	}
 }
 
-// checkSameInstallation compares what a record keeps. The file always sets what a run without flags
-// leaves as it is.
+// checkSameInstallation compares what a record keeps. With the file, the settings count as given by
+// the user.
 func checkSameInstallation(t *testing.T, want, got controlplane.Options, policy string) {
 	t.Helper()
 	if string(got.Policy.File) != policy || got.Policy.Own != (policy != "") {
 		t.Errorf("the node policy is %+v, want %q", got.Policy, policy)
 	}
-	no, grace := false, defaultGrace
-	if want.Extensions.CredentialProviderTokens == nil {
-		want.Extensions.CredentialProviderTokens = &no
-	}
-	if want.Extensions.TerminatedPodGrace == nil {
-		want.Extensions.TerminatedPodGrace = &grace
-	}
 	want.Policy, got.Policy = controlplane.Policy{}, controlplane.Policy{}
-	want.ExtensionsSet, want.KubeletAPISaid = true, true
+	want.ExtensionsSet, want.KubeletAPISaid = true, want.KubeletAPI != nil
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -169,7 +166,7 @@ func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
 func TestConfigCommands(t *testing.T) {
 	state := t.TempDir()
 	writeRecord(t, state, recordOfEverything)
-	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m}\n" +
+	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m, credentialProviderTokens: true}\n" +
 		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false}\n" +
 		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
 	for _, tc := range []struct {

@@ -118,7 +118,7 @@ func (f *installFlags) resolve(fs *pflag.FlagSet, in io.Reader, out io.Writer) (
 		if file, err = readConfig(f.config, in); err != nil {
 			return f.options, err
 		}
-		if err := applyConfig(out, fs, file); err != nil {
+		if err := f.applyConfig(out, fs, file); err != nil {
 			return f.options, err
 		}
 	}
