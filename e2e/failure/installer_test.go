@@ -57,6 +57,26 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		expectBulkhead(ctx)
 	})
 
+	It("changes nothing if it installs what bulkhead status prints", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"),
+		func(ctx SpecContext) {
+			before := state(ctx)
+			suite.OnControlPlane(ctx, "bulkhead status -o yaml > /run/bulkhead.yaml && bulkhead config diff /run/bulkhead.yaml && "+
+				"bulkhead install --config=/run/bulkhead.yaml")
+			Expect(state(ctx)).To(Equal(before))
+			expectBulkhead(ctx)
+		})
+
+	It("changes nothing if its configuration is invalid", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"),
+		func(ctx SpecContext) {
+			before := state(ctx)
+			out, err := suite.Host.Run(ctx, suite.ControlPlane, "sed 's/^profile:/profil:/' /run/bulkhead.yaml | "+
+				"bulkhead install --config=-")
+			Expect(err).To(HaveOccurred(), out)
+			Expect(out + err.Error()).To(ContainSubstring(`line 3: unknown field "profil"; did you mean "profile"?`))
+			Expect(state(ctx)).To(Equal(before))
+			expectBulkhead(ctx)
+		})
+
 	It("restores kube-apiserver's manifest byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		original := exactly(ctx, originalServer)
 		output := suite.OnControlPlane(ctx, "bulkhead uninstall")

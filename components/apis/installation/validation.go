@@ -5,9 +5,11 @@ package installation
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
@@ -23,6 +25,22 @@ var (
 	profiles = []string{"hardened", "parity", inTree}
 	modes    = []string{rules.Off.String(), rules.Audit.String(), rules.Enforce.String()}
 )
+
+// Validate returns all invalid fields. It does not check nodePolicy, which Parse does.
+func (i *Installation) Validate() field.ErrorList {
+	var errs field.ErrorList
+	errs = append(errs, oneOf(field.NewPath("profile"), i.Profile, profiles)...)
+	errs = append(errs, i.Rules.validate(field.NewPath("rules"))...)
+	errs = append(errs, i.Certificates.validate(field.NewPath("certificates"))...)
+	errs = append(errs, i.NodeScope.validate(field.NewPath("nodeScope"))...)
+	errs = append(errs, positive(field.NewPath("timeout"), i.Timeout)...)
+	if i.Profile == inTree && !reflect.DeepEqual(*i, Installation{APIVersion: i.APIVersion, Kind: i.Kind,
+		Profile: i.Profile, Timeout: i.Timeout}) {
+		errs = append(errs, field.Invalid(field.NewPath("profile"), i.Profile,
+			"has no components: remove all fields except profile and timeout"))
+	}
+	return errs
+}
 
 // oneOf accepts the values and an empty string, which means the default.
 func oneOf(path *field.Path, value string, values []string) field.ErrorList {
@@ -64,4 +82,11 @@ func (s *NodeScope) validate(path *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at, strings.Join(s.CustomResources, ","), "needs nodeScope.enabled: true"))
 	}
 	return errs
+}
+
+func positive(path *field.Path, d *metav1.Duration) field.ErrorList {
+	if d != nil && d.Duration <= 0 {
+		return field.ErrorList{field.Invalid(path, d.Duration.String(), "must be more than 0")}
+	}
+	return nil
 }

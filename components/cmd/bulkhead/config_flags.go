@@ -167,7 +167,10 @@ func setInstalledPolicy(c *installation.Installation, l host.Layout, r *controlp
 	case err != nil:
 		return fmt.Errorf("cannot read node-restriction's configuration: %w", err)
 	case exists && (r.Policy.Own || r.Policy.Written != "" && journal.Hash(file.Data) != r.Policy.Written):
-		return c.SetPolicy(file.Data)
+		if err := c.SetPolicy(file.Data); err != nil {
+			return fmt.Errorf("cannot read node-restriction's configuration %s: %w", l.RestrictionPolicy(), err)
+		}
+		return nil
 	case r.Policy.Own:
 		return fmt.Errorf("cannot read node-restriction's configuration: %s does not exist", l.RestrictionPolicy())
 	}

@@ -6,6 +6,7 @@ package strictyaml
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -76,13 +77,13 @@ func (d *decoder) self(n *yaml.Node, path string, into json.Unmarshaler) {
 func (d *decoder) object(n *yaml.Node, path string, into reflect.Value) {
 	fields := map[string]reflect.Value{}
 	fieldsOf(into, fields)
-	d.mapping(n, path, func(key, value *yaml.Node) {
+	d.Mapping(n, path, func(key, value *yaml.Node) {
 		field, known := fields[key.Value]
 		if !known {
-			d.Add(key, "unknown field %q%s", Shorten(join(path, key.Value)), suggestion(key.Value, fields))
+			d.Unknown(key, path, slices.Sorted(maps.Keys(fields)))
 			return
 		}
-		d.value(value, join(path, key.Value), field)
+		d.value(value, Join(path, key.Value), field)
 	})
 }
 
@@ -100,45 +101,22 @@ func fieldsOf(v reflect.Value, fields map[string]reflect.Value) {
 	}
 }
 
-func (d *decoder) mapping(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
-	if n.Kind != yaml.MappingNode {
-		d.Add(n, "%s must be an object", orFile(path))
-		return
-	}
-	lines := map[string]int{}
-	for pair := range slices.Chunk(n.Content, 2) {
-		key := pair[0]
-		if key.Kind != yaml.ScalarNode {
-			d.Add(key, "%s has a key that is not a string", orFile(path))
-			continue
-		}
-		if before, twice := lines[key.Value]; twice {
-			d.Add(key, "duplicate field %q, first in line %d", Shorten(join(path, key.Value)), before)
-			continue
-		}
-		lines[key.Value] = key.Line
-		each(key, pair[1])
-	}
-}
-
 func (d *decoder) dictionary(n *yaml.Node, path string, into reflect.Value) {
 	into.Set(reflect.MakeMap(into.Type()))
-	d.mapping(n, path, func(key, value *yaml.Node) {
+	d.Mapping(n, path, func(key, value *yaml.Node) {
 		element := reflect.New(into.Type().Elem()).Elem()
-		d.value(value, join(path, key.Value), element)
+		d.value(value, Join(path, key.Value), element)
 		into.SetMapIndex(reflect.ValueOf(key.Value).Convert(into.Type().Key()), element)
 	})
 }
 
 func (d *decoder) list(n *yaml.Node, path string, into reflect.Value) {
-	if n.Kind != yaml.SequenceNode {
-		d.Add(n, "%s must be a list; [] is an empty one", path)
-		return
-	}
 	into.Set(reflect.MakeSlice(into.Type(), len(n.Content), len(n.Content)))
-	for i, element := range n.Content {
-		d.value(element, path+"["+strconv.Itoa(i)+"]", into.Index(i))
-	}
+	index := 0
+	d.List(n, path, func(element *yaml.Node, path string) {
+		d.value(element, path, into.Index(index))
+		index++
+	})
 }
 
 func (d *decoder) scalar(n *yaml.Node, path string, into reflect.Value) {
@@ -166,18 +144,4 @@ func (d *decoder) scalar(n *yaml.Node, path string, into reflect.Value) {
 		// This is an error in the program, not in the file.
 		panic(fmt.Sprintf("strictyaml does not support the type %s of %s", into.Type(), path))
 	}
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func orFile(path string) string {
-	if path == "" {
-		return "the file"
-	}
-	return path
 }

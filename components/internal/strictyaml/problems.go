@@ -6,6 +6,8 @@ package strictyaml
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -56,4 +58,61 @@ func (p *Problems) checkPlain(n *yaml.Node) {
 	for _, child := range n.Content {
 		p.checkPlain(child)
 	}
+}
+
+// Mapping calls each for every pair of a mapping. path is the path of the mapping. A duplicate key, or
+// a node of another kind, is a problem.
+func (p *Problems) Mapping(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		p.Add(n, "%s must be an object", orFile(path))
+		return
+	}
+	lines := map[string]int{}
+	for pair := range slices.Chunk(n.Content, 2) {
+		key := pair[0]
+		if key.Kind != yaml.ScalarNode {
+			p.Add(key, "%s has a key that is not a string", orFile(path))
+			continue
+		}
+		if before, twice := lines[key.Value]; twice {
+			p.Add(key, "duplicate field %q, first in line %d", Shorten(Join(path, key.Value)), before)
+			continue
+		}
+		lines[key.Value] = key.Line
+		each(key, pair[1])
+	}
+}
+
+// List calls each for every element of a sequence, with the path of the element. It returns false if n
+// is not a sequence, which is a problem.
+func (p *Problems) List(n *yaml.Node, path string, each func(n *yaml.Node, path string)) bool {
+	if n.Kind != yaml.SequenceNode {
+		p.Add(n, "%s must be a list; [] is an empty one", path)
+		return false
+	}
+	for i, element := range n.Content {
+		each(element, path+"["+strconv.Itoa(i)+"]")
+	}
+	return true
+}
+
+// Unknown adds an unknown field. known are the names of the fields of the object, sorted. The problem
+// names the one that the user may have meant, or all.
+func (p *Problems) Unknown(key *yaml.Node, path string, known []string) {
+	p.Add(key, "unknown field %q%s", Shorten(Join(path, key.Value)), suggestion(key.Value, known))
+}
+
+// Join returns the path of a field of the object at a path.
+func Join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func orFile(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
 }

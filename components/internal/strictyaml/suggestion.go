@@ -5,17 +5,13 @@ package strictyaml
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
 )
 
 // suggestion names the field that the user may have meant, or lists all fields.
-func suggestion(name string, fields map[string]reflect.Value) string {
+func suggestion(name string, names []string) string {
 	// Two edits, such as two swapped letters, are likely a typing error. More are not.
 	const maxEdits = 2
-	names := slices.Sorted(maps.Keys(fields))
 	best, edits := "", maxEdits+1
 	// A long name cannot be close to a field.
 	if len(name) <= 64 {

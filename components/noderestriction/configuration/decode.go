@@ -4,6 +4,7 @@
 package configuration
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -22,50 +23,16 @@ type field func(n *yaml.Node, path string)
 // are present.
 func (d *decoder) object(n *yaml.Node, path string, fields map[string]field) map[string]bool {
 	seen := map[string]bool{}
-	d.mapping(n, path, func(key, value *yaml.Node) {
+	d.Mapping(n, path, func(key, value *yaml.Node) {
 		read, known := fields[key.Value]
 		if !known {
-			d.Add(key, "unknown field %q", strictyaml.Shorten(join(path, key.Value)))
+			d.Unknown(key, path, slices.Sorted(maps.Keys(fields)))
 			return
 		}
 		seen[key.Value] = true
-		read(value, join(path, key.Value))
+		read(value, strictyaml.Join(path, key.Value))
 	})
 	return seen
-}
-
-// mapping calls each for every pair of a mapping. A duplicate key is a problem.
-func (d *decoder) mapping(n *yaml.Node, path string, each func(key, value *yaml.Node)) {
-	if n.Kind != yaml.MappingNode {
-		d.Add(n, "%s must be an object", orFile(path))
-		return
-	}
-	lines := map[string]int{}
-	for pair := range slices.Chunk(n.Content, 2) {
-		key := pair[0]
-		if key.Kind != yaml.ScalarNode {
-			d.Add(key, "%s has a key that is no string", orFile(path))
-			continue
-		}
-		if before, twice := lines[key.Value]; twice {
-			d.Add(key, "%q is there twice, first in line %d", strictyaml.Shorten(join(path, key.Value)), before)
-			continue
-		}
-		lines[key.Value] = key.Line
-		each(key, pair[1])
-	}
-}
-
-// list calls each for every element of a sequence. It returns false if n is not a sequence.
-func (d *decoder) list(n *yaml.Node, path string, each func(n *yaml.Node, path string)) bool {
-	if n.Kind != yaml.SequenceNode {
-		d.Add(n, "%s must be a list; [] is an empty one", path)
-		return false
-	}
-	for i, element := range n.Content {
-		each(element, path+"["+strconv.Itoa(i)+"]")
-	}
-	return true
 }
 
 // text decodes a string. A value that YAML reads as another type must be quoted. Otherwise YAML
@@ -96,18 +63,4 @@ func (d *decoder) number(n *yaml.Node, path string, least, most int64) (int64, b
 		return 0, false
 	}
 	return value, true
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func orFile(path string) string {
-	if path == "" {
-		return "the file"
-	}
-	return path
 }

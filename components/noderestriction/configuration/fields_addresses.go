@@ -15,7 +15,7 @@ import (
 // prefixes decodes a list of IPs and CIDR ranges, such as 192.0.2.0/24.
 func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
 	all := []netip.Prefix{}
-	d.list(n, path, func(n *yaml.Node, path string) {
+	d.List(n, path, func(n *yaml.Node, path string) {
 		text, ok := d.text(n, path)
 		if !ok {
 			return

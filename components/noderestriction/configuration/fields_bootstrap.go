@@ -12,7 +12,7 @@ import (
 // their names are allowed.
 func (d *decoder) bootstrapNames(n *yaml.Node, path string) []BootstrapNames {
 	rows := []BootstrapNames{}
-	d.list(n, path, func(n *yaml.Node, path string) {
+	d.List(n, path, func(n *yaml.Node, path string) {
 		var row BootstrapNames
 		seen := d.object(n, path, map[string]field{
 			"user":  func(n *yaml.Node, path string) { row.User = d.account(n, path) },

@@ -20,7 +20,7 @@ type keyCheck func(beginning string, open bool) string
 func (d *decoder) keys(into **Keys, check keyCheck, reserved reservation) field {
 	return func(n *yaml.Node, path string) {
 		var entries []string
-		isList := d.list(n, path, func(n *yaml.Node, path string) {
+		isList := d.List(n, path, func(n *yaml.Node, path string) {
 			entry, ok := d.text(n, path)
 			if !ok {
 				return
@@ -41,7 +41,7 @@ func (d *decoder) keys(into **Keys, check keyCheck, reserved reservation) field 
 // plainKeys decodes a list of label keys. It does not allow prefixes.
 func (d *decoder) plainKeys(n *yaml.Node, path string) []string {
 	keys := []string{}
-	d.list(n, path, func(n *yaml.Node, path string) {
+	d.List(n, path, func(n *yaml.Node, path string) {
 		key, ok := d.text(n, path)
 		if !ok {
 			return

@@ -16,7 +16,7 @@ import (
 func (d *decoder) machines(n *yaml.Node, path string) []Machine {
 	var rows []Machine
 	lines := map[string]int{}
-	d.list(n, path, func(n *yaml.Node, path string) {
+	d.List(n, path, func(n *yaml.Node, path string) {
 		var row Machine
 		seen := d.object(n, path, map[string]field{
 			"name":   func(n *yaml.Node, path string) { row.Name = d.machineName(n, path) },
@@ -53,12 +53,12 @@ func (d *decoder) machineName(n *yaml.Node, path string) string {
 
 func (d *decoder) labels(n *yaml.Node, path string) map[string]string {
 	labels := map[string]string{}
-	d.mapping(n, path, func(key, value *yaml.Node) {
+	d.Mapping(n, path, func(key, value *yaml.Node) {
 		if wrong := labelKeys(key.Value, false); wrong != "" {
 			d.Add(key, "%s: %q %s", path, strictyaml.Shorten(key.Value), wrong)
 			return
 		}
-		labels[key.Value] = d.labelValue(value, join(path, key.Value))
+		labels[key.Value] = d.labelValue(value, strictyaml.Join(path, key.Value))
 	})
 	return labels
 }
@@ -81,7 +81,7 @@ func (d *decoder) taints(n *yaml.Node, path string) []corev1.Taint {
 		effect corev1.TaintEffect
 	}
 	known := map[identity]bool{}
-	d.list(n, path, func(n *yaml.Node, path string) {
+	d.List(n, path, func(n *yaml.Node, path string) {
 		taint := d.taint(n, path)
 		if known[identity{taint.Key, taint.Effect}] {
 			d.Add(n, "%s: there is another taint %s:%s in this row", path, taint.Key, taint.Effect)

@@ -16,15 +16,16 @@ const head = "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configurati
 // TestInvalidConfigurationIsRejected checks invalid files. Each has a valid counterpart that differs in one place.
 func TestInvalidConfigurationIsRejected(t *testing.T) {
 	for _, row := range []struct{ name, good, bad, says string }{
-		{"no field like that", "allowedLabels: [a]", "allowedLabel: [a]", `line 3: unknown field "allowedLabel"`},
+		{"no field like that", "allowedLabels: [a]", "allowedLabel: [a]", `line 3: unknown field "allowedLabel"; did you mean "allowedLabels"?`},
 		{"no field like that in a part", "mirrorPods: {mode: warn}", "mirrorPods: {mode: warn, modus: x}",
 			`line 3: unknown field "mirrorPods.modus"`},
 		{"case matters", "caps: {}", "Caps: {}", `line 3: unknown field "Caps"`},
 		{"twice", "allowedLabels: [a]\nallowedTaints: [a]", "allowedLabels: [a]\nallowedLabels: [a]",
-			`line 4: "allowedLabels" is there twice, first in line 3`},
+			`line 4: duplicate field "allowedLabels", first in line 3`},
 		{"twice in a part", "caps:\n  mirrorPods: 1\n  resourceSlices: 1", "caps:\n  mirrorPods: 1\n  mirrorPods: 1",
-			`line 5: "caps.mirrorPods" is there twice, first in line 4`},
-		{"every problem is reported", "caps: {}", "a: 1\nb: 1", "line 3: unknown field \"a\"\nline 4: unknown field \"b\""},
+			`line 5: duplicate field "caps.mirrorPods", first in line 4`},
+		{"every problem is reported", "caps: {}\nmachines: []", "caps: 1\nmachines: 1",
+			"line 3: caps must be an object\nline 4: machines must be a list"},
 		{"a bare star in a list", "allowedLabels:\n- \"*\"", "allowedLabels:\n- *",
 			`line 4: to YAML a bare * is an alias, of which there can be none here: quote it: "*"`},
 		{"a bare star in brackets", "allowedLabels: [\"*\"]", "allowedLabels: [*]",
@@ -52,7 +53,7 @@ func TestInvalidConfigurationIsRejected(t *testing.T) {
 		{"a string for a list", "allowedLabels: [a]", "allowedLabels: a", "line 3: allowedLabels must be a list"},
 		{"a list for an object", "caps: {}", "caps: []", "line 3: caps must be an object"},
 		{"key that is not a string", "machines: [{name: a, labels: {a: b}}]", "machines: [{name: a, labels: {[a]: b}}]",
-			"line 3: machines[0].labels has a key that is no string"},
+			"line 3: machines[0].labels has a key that is not a string"},
 		{"an anchor", "allowedLabels: [a]", "allowedLabels: &x [a]", "line 3: anchors (&x) are not allowed"},
 		{"an alias", "allowedLabels: [a]\nallowedTaints: [a]", "allowedLabels: &x [a]\nallowedTaints: *x",
 			"line 3: anchors (&x) are not allowed\nline 4: to YAML a bare *x is an alias"},
@@ -198,7 +199,7 @@ func TestHostileFilesAreRejected(t *testing.T) {
 		{"deep lists", head + "caps: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 			"line 3: caps must be an object"},
 		{"deeper lists", head + "caps: " + strings.Repeat("[", 400_000), "is neither YAML nor JSON: "},
-		{"many unknown fields", head + manyFields(), "line 3: unknown field \"f0\"\n"},
+		{"many unknown fields", head + manyFields(), "line 3: unknown field \"f0\"; the fields are "},
 		{"a long field", head + strings.Repeat("x", 1000) + ": 1",
 			`line 3: unknown field "` + strings.Repeat("x", 80) + `..."`},
 	} {
