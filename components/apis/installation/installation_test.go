@@ -27,6 +27,15 @@ certificates:
   renewBefore: 24h0m0s
 kubeletAPI:
   enabled: false
+  authentication:
+    webhook:
+      enabled: true
+      cacheTTL: 1m0s
+  authorization:
+    webhook:
+      cacheAuthorizedTTL: 1m0s
+      cacheUnauthorizedTTL: 0s
+  streamingConnectionIdleTimeout: 1h0m0s
 nodeScope:
   enabled: true
   customResources:
@@ -92,6 +101,12 @@ func TestInvalidFileIsRejected(t *testing.T) {
 		{"negative grace", "rules: {terminatedPodGrace: 0s}", "rules: {terminatedPodGrace: -1s}",
 			`line 3: rules.terminatedPodGrace: Invalid value: "-1s": must be 0 or more`},
 		{"timeout of 0", "timeout: 1s", "timeout: 0s", `line 3: timeout: Invalid value: "0s": must be more than 0`},
+		{"negative cache time", "kubeletAPI: {authorization: {webhook: {cacheAuthorizedTTL: 0s}}}",
+			"kubeletAPI: {authorization: {webhook: {cacheAuthorizedTTL: -1s}}}",
+			`line 3: kubeletAPI.authorization.webhook.cacheAuthorizedTTL: Invalid value: "-1s": must be 0 or more`},
+		{"idle timeout of 0", "kubeletAPI: {streamingConnectionIdleTimeout: 1s}",
+			"kubeletAPI: {streamingConnectionIdleTimeout: 0s}",
+			`line 3: kubeletAPI.streamingConnectionIdleTimeout: Invalid value: "0s": must be more than 0`},
 		{"invalid custom resource", "nodeScope: {enabled: true, customResources: [w.example.com=field:spec.n]}",
 			"nodeScope: {enabled: true, customResources: [a.b]}", `line 3: nodeScope.customResources: Invalid value: "a.b"`},
 		{"custom resource without node scope", "nodeScope: {enabled: true, customResources: [w.example.com=field:spec.n]}",

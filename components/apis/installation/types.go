@@ -60,10 +60,41 @@ type Certificates struct {
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
 }
 
-// KubeletAPI is the protection of the kubelets' API.
+// KubeletAPI is the protection of the kubelets' API. Its fields have the names and the meaning of
+// those in KubeletConfiguration (kubelet.config.k8s.io/v1beta1).
 type KubeletAPI struct {
 	// Enabled is true by default. Only hardened protects the kubelets' API.
+	Enabled        *bool          `json:"enabled,omitempty"`
+	Authentication Authentication `json:"authentication,omitzero"`
+	Authorization  Authorization  `json:"authorization,omitzero"`
+	// StreamingConnectionIdleTimeout is how long a stream may be idle. The default is 4h.
+	StreamingConnectionIdleTimeout *metav1.Duration `json:"streamingConnectionIdleTimeout,omitempty"`
+}
+
+// Authentication is about bearer tokens. Client certificates are always accepted.
+type Authentication struct {
+	Webhook AuthenticationWebhook `json:"webhook,omitzero"`
+}
+
+// AuthenticationWebhook is about TokenReviews.
+type AuthenticationWebhook struct {
+	// Enabled is true by default. Without it, kubelet-auth-proxy accepts no tokens.
 	Enabled *bool `json:"enabled,omitempty"`
+	// CacheTTL is how long a valid token is cached. The default is 2m.
+	CacheTTL *metav1.Duration `json:"cacheTTL,omitempty"`
+}
+
+// Authorization is about the rights of users.
+type Authorization struct {
+	Webhook AuthorizationWebhook `json:"webhook,omitzero"`
+}
+
+// AuthorizationWebhook is about SubjectAccessReviews.
+type AuthorizationWebhook struct {
+	// CacheAuthorizedTTL is how long an allowed request is cached. The default is 5m.
+	CacheAuthorizedTTL *metav1.Duration `json:"cacheAuthorizedTTL,omitempty"`
+	// CacheUnauthorizedTTL is how long a denied request is cached. The default is 30s.
+	CacheUnauthorizedTTL *metav1.Duration `json:"cacheUnauthorizedTTL,omitempty"`
 }
 
 // NodeScope limits the tokens of pods to the pods' nodes.

@@ -32,6 +32,7 @@ func (i *Installation) Validate() field.ErrorList {
 	errs = append(errs, oneOf(field.NewPath("profile"), i.Profile, profiles)...)
 	errs = append(errs, i.Rules.validate(field.NewPath("rules"))...)
 	errs = append(errs, i.Certificates.validate(field.NewPath("certificates"))...)
+	errs = append(errs, i.KubeletAPI.validate(field.NewPath("kubeletAPI"))...)
 	errs = append(errs, i.NodeScope.validate(field.NewPath("nodeScope"))...)
 	errs = append(errs, positive(field.NewPath("timeout"), i.Timeout)...)
 	if i.Profile == inTree && !reflect.DeepEqual(*i, Installation{APIVersion: i.APIVersion, Kind: i.Kind,
@@ -62,10 +63,16 @@ func (r *Rules) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at, r.Modes[id], problem.Error()))
 		}
 	}
-	if grace := r.TerminatedPodGrace; grace != nil && grace.Duration < 0 {
-		errs = append(errs, field.Invalid(path.Child("terminatedPodGrace"), grace.Duration.String(), "must be 0 or more"))
-	}
-	return errs
+	return append(errs, notNegative(path.Child("terminatedPodGrace"), r.TerminatedPodGrace)...)
+}
+
+func (k *KubeletAPI) validate(path *field.Path) field.ErrorList {
+	authorization := path.Child("authorization", "webhook")
+	return slices.Concat(
+		notNegative(path.Child("authentication", "webhook", "cacheTTL"), k.Authentication.Webhook.CacheTTL),
+		notNegative(authorization.Child("cacheAuthorizedTTL"), k.Authorization.Webhook.CacheAuthorizedTTL),
+		notNegative(authorization.Child("cacheUnauthorizedTTL"), k.Authorization.Webhook.CacheUnauthorizedTTL),
+		positive(path.Child("streamingConnectionIdleTimeout"), k.StreamingConnectionIdleTimeout))
 }
 
 func (c *Certificates) validate(path *field.Path) field.ErrorList {
@@ -87,6 +94,13 @@ func (s *NodeScope) validate(path *field.Path) field.ErrorList {
 func positive(path *field.Path, d *metav1.Duration) field.ErrorList {
 	if d != nil && d.Duration <= 0 {
 		return field.ErrorList{field.Invalid(path, d.Duration.String(), "must be more than 0")}
+	}
+	return nil
+}
+
+func notNegative(path *field.Path, d *metav1.Duration) field.ErrorList {
+	if d != nil && d.Duration < 0 {
+		return field.ErrorList{field.Invalid(path, d.Duration.String(), "must be 0 or more")}
 	}
 	return nil
 }

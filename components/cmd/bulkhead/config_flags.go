@@ -66,6 +66,7 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		"cert-validity":              orDuration(c.Certificates.Validity, controlPlaneCertificates.Validity),
 		"cert-renew-before":          orDuration(c.Certificates.RenewBefore, controlPlaneCertificates.RenewBefore),
 		kubeletAPIFlag:               fmt.Sprint(c.KubeletAPI.Enabled == nil || *c.KubeletAPI.Enabled),
+		proxyFlagsFlag:               proxyFlagsOf(c.KubeletAPI),
 		nodeScopeFlag:                fmt.Sprint(c.NodeScope.Enabled),
 		customResourcesFlag:          strings.Join(c.NodeScope.CustomResources, ","),
 	}
@@ -156,6 +157,9 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 	if r.NodeScope.CustomResources != "" {
 		c.NodeScope.CustomResources = strings.Split(r.NodeScope.CustomResources, ",")
 	}
+	if err := setProxyFlags(&c.KubeletAPI, r.Extensions.ProxyFlags); err != nil {
+		return nil, err
+	}
 	return c, setInstalledPolicy(c, l, r)
 }
 
@@ -196,6 +200,7 @@ func withDefaults(c *installation.Installation) *installation.Installation {
 		&metav1.Duration{Duration: controlPlaneCertificates.RenewBefore})
 	if profile == controlplane.Hardened {
 		all.KubeletAPI.Enabled = cmp.Or(c.KubeletAPI.Enabled, &yes)
+		setProxyDefaults(&all.KubeletAPI)
 	}
 	return &all
 }

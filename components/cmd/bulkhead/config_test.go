@@ -23,7 +23,8 @@ const configHead = "apiVersion: bulkhead.dev/v1alpha1\nkind: Installation\n"
 const recordOfEverything = `{"profile": "hardened", "image": "registry.example/bulkhead:v1", "version": "v1",
 "certificates": {"validity": 172800000000000, "renewBefore": 86400000000000},
 "beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000,
-"credentialProviderTokens": true},
+"credentialProviderTokens": true, "proxyFlags": {"authentication-token-webhook": "false",
+"authorization-webhook-cache-authorized-ttl": "1m0s"}},
 "kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
 
 // resolve returns the options of `bulkhead install` with these arguments on a host with this state.
@@ -167,7 +168,8 @@ func TestConfigCommands(t *testing.T) {
 	state := t.TempDir()
 	writeRecord(t, state, recordOfEverything)
 	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m, credentialProviderTokens: true}\n" +
-		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false}\n" +
+		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, authentication: {webhook: {enabled: false}}, " +
+		"authorization: {webhook: {cacheAuthorizedTTL: 60s}}}\n" +
 		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
 	for _, tc := range []struct {
 		name, out, fails string
@@ -177,8 +179,9 @@ func TestConfigCommands(t *testing.T) {
 		{"validate an invalid file", "", "line 3: profile: Unsupported value",
 			[]string{"validate", writeConfig(t, "profile: x\n")}},
 		{"diff of the same settings", "no difference\n", "", []string{"diff", "--state-dir=" + state, writeConfig(t, same)}},
-		{"diff of another profile", "profile: \"hardened\" -> \"parity\"\n", "1 field differs",
-			[]string{"diff", "--state-dir=" + state, writeConfig(t, same+"profile: parity\n")}},
+		{"diff of another image", "image: \"registry.example/bulkhead:v1\" -> \"registry.example/bulkhead:v2\"\n",
+			"1 field differs",
+			[]string{"diff", "--state-dir=" + state, writeConfig(t, strings.Replace(same, "head:v1", "head:v2", 1))}},
 		{"print the file of profile in-tree", configHead + "profile: in-tree\n", "",
 			[]string{"print", writeConfig(t, "profile: in-tree\n")}},
 	} {

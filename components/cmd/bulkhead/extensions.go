@@ -12,6 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
+const proxyFlagsFlag = "kubelet-auth-proxy-flags"
+
 // defaultGrace is the default of --terminated-pod-grace.
 const defaultGrace = 30 * time.Second
 
@@ -21,11 +23,12 @@ type extensionFlags struct {
 	ruleModes           map[string]string
 	grace               time.Duration
 	credentialProviders bool
+	proxyFlags          map[string]string
 }
 
 func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	const asBefore = " Without this flag, the value of the last install"
-	f.ruleModes = map[string]string{}
+	f.ruleModes, f.proxyFlags = map[string]string{}, map[string]string{}
 	fs.StringVar(&f.mode, "beyond-upstream", "",
 		"Mode of the rules that Kubernetes does not have: off, audit or enforce. In audit, log and metrics report what "+
 			"would be denied."+asBefore+
@@ -38,6 +41,10 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 		"How long a node may read secrets and config maps, and get tokens, of a pod that has ended."+asBefore+".")
 	fs.BoolVar(&f.credentialProviders, "credential-provider-tokens", false,
 		"Whether kubelets have credential providers that use ServiceAccount tokens."+asBefore+".")
+	fs.Var(cliflag.NewMapStringString(&f.proxyFlags), proxyFlagsFlag,
+		"Flags of kubelet-auth-proxy on all nodes, name=value, as in authentication-token-webhook-cache-ttl=1m: whether it "+
+			"takes tokens, how long it caches answers, and how long a stream may be idle."+asBefore+
+			" on any control-plane host; an empty value restores the defaults.")
 }
 
 // extensions returns the settings from the flags. For a flag that is not set, it returns the recorded
@@ -65,6 +72,12 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 	}
 	if fs.Changed("credential-provider-tokens") {
 		b.CredentialProviderTokens = &given.credentialProviders
+	}
+	if fs.Changed(proxyFlagsFlag) {
+		b.ProxyFlags = nil
+		if len(given.proxyFlags) > 0 {
+			b.ProxyFlags = given.proxyFlags
+		}
 	}
 	return b, nil
 }

@@ -31,6 +31,8 @@ type Extensions struct {
 	TerminatedPodGrace *time.Duration `json:"terminatedPodGrace,omitempty"`
 	// CredentialProviderTokens is nil if the user has not set it.
 	CredentialProviderTokens *bool `json:"credentialProviderTokens,omitempty"`
+	// ProxyFlags are flags of kubelet-auth-proxy, by name.
+	ProxyFlags map[string]string `json:"proxyFlags,omitempty"`
 }
 
 // ExtensionMode returns the profile's default mode of the optional rules. Hardened is stricter
@@ -56,6 +58,9 @@ func (b Extensions) Validate() error {
 	}
 	if b.TerminatedPodGrace != nil && *b.TerminatedPodGrace < 0 {
 		problems = append(problems, fmt.Errorf("--terminated-pod-grace is %v, want 0 or more", *b.TerminatedPodGrace))
+	}
+	for _, err := range b.validateProxyFlags() {
+		problems = append(problems, fmt.Errorf("--kubelet-auth-proxy-flags: %w", err))
 	}
 	return errors.Join(problems...)
 }

@@ -6,17 +6,57 @@ package controlplane
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authz"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// proxyFlags are the flags of kubelet-auth-proxy for rule modes. One DaemonSet has them, so all
-// nodes and all control-plane hosts share them.
-var proxyFlags = []string{"mode", "rule-mode"}
+// settableProxyFlags are the flags of kubelet-auth-proxy that the user may set. The others belong to
+// the installation.
+var settableProxyFlags = []string{
+	"authentication-token-webhook", "authentication-token-webhook-cache-ttl",
+	"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
+	"streaming-connection-idle-timeout",
+}
 
-// proxyModes returns the values of [proxyFlags]. An empty value means that the flag is not set.
+// proxyFlags are the flags of kubelet-auth-proxy that depend on the options. One DaemonSet has them,
+// so all nodes and all control-plane hosts share them.
+var proxyFlags = append([]string{"mode", "rule-mode"}, settableProxyFlags...)
+
+// validateProxyFlags checks the values as kubelet-auth-proxy does.
+func (b Extensions) validateProxyFlags() []error {
+	who, may := authn.DefaultOptions(), authz.DefaultOptions()
+	// The installation always sets the CA.
+	who.ClientCAFile = "ca.crt"
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	who.AddFlags(fs)
+	may.AddFlags(fs)
+	idle := fs.Duration("streaming-connection-idle-timeout", time.Hour, "")
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(b.ProxyFlags)) {
+		if !slices.Contains(settableProxyFlags, name) {
+			problems = append(problems, fmt.Errorf("%q cannot be set: only %s", name, strings.Join(settableProxyFlags, ", ")))
+			continue
+		}
+		if err := fs.Set(name, b.ProxyFlags[name]); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if *idle <= 0 {
+		problems = append(problems, fmt.Errorf("--streaming-connection-idle-timeout is %v, want more than 0", *idle))
+	}
+	return slices.Concat(problems, who.Validate(), may.Validate())
+}
+
+// proxyModes returns the values of [proxyFlags]. An absent or empty value means that the flag is not
+// set.
 //
 // If all rules are off or in audit, every answer must be the same as the kubelet's own. That is
 // mode compat, plus the rules in audit.
@@ -42,7 +82,9 @@ func (b Extensions) proxyModes() (map[string]string, error) {
 		mode = kubeletauth.Strict
 	}
 	pairs := Extensions{RuleModes: modes}.pairs()
-	return map[string]string{"mode": mode.String(), "rule-mode": strings.Join(pairs, ",")}, nil
+	values := map[string]string{"mode": mode.String(), "rule-mode": strings.Join(pairs, ",")}
+	maps.Copy(values, b.ProxyFlags)
+	return values, nil
 }
 
 // modeOfAll returns the mode of all optional rules in a cluster with kubelet-auth-proxy. Only the

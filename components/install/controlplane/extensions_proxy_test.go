@@ -124,3 +124,50 @@ func TestModesOfKubeletRulesAreChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestFlagsOfTheProxiesAreThoseOfTheUser(t *testing.T) {
+	const flag = "authorization-webhook-cache-authorized-ttl"
+	command := func(h *testHost) string {
+		containers, _, err := unstructured.NestedSlice(h.objects["DaemonSet/bulkhead-kubelet-auth-proxy"].Object,
+			containersPath...)
+		must(h.t, err)
+		container, _ := containers[0].(map[string]any)
+		args, _, err := unstructured.NestedStringSlice(container, "command")
+		must(h.t, err)
+		return strings.Join(args, " ") + " "
+	}
+	onHost(t, "set, kept by a run without flags, and reset", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), said(Extensions{ProxyFlags: map[string]string{flag: "1m0s"}})))
+		o := options(Hardened)
+		for _, step := range []struct {
+			name string
+			o    Options
+			has  bool
+		}{{"after the first run", o, true}, {"after a reset", said(Extensions{}), false}} {
+			must(t, h.installer().Install(t.Context(), step.o))
+			if got := strings.Contains(command(h), " --"+flag+"=1m0s "); got != step.has {
+				t.Errorf("%s: the proxy has the flag: %v, want %v", step.name, got, step.has)
+			}
+		}
+	})
+}
+
+func TestFlagsOfTheProxiesAreChecked(t *testing.T) {
+	for _, tc := range []struct{ name, flag, value, want string }{
+		{"cache time", "authentication-token-webhook-cache-ttl", "0s", ""},
+		{"negative cache time", "authentication-token-webhook-cache-ttl", "-1s", "want 0 or more"},
+		{"no duration", "authorization-webhook-cache-authorized-ttl", "1", "missing unit"},
+		{"idle time of streams", "streaming-connection-idle-timeout", "1s", ""},
+		{"idle time of 0", "streaming-connection-idle-timeout", "0s", "want more than 0"},
+		{"no tokens", "authentication-token-webhook", "false", ""},
+		{"flag of the installation", "client-ca-file", "/tmp/ca.crt", `"client-ca-file" cannot be set`},
+		{"flag that allows all", "authorization-mode", "AlwaysAllow", `"authorization-mode" cannot be set`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := Extensions{ProxyFlags: map[string]string{tc.flag: tc.value}}.Validate()
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

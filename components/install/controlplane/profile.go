@@ -68,8 +68,8 @@ type Options struct {
 	Extensions   Extensions
 	// Policy is the configuration file of node-restriction, if the user has chosen one.
 	Policy Policy
-	// ExtensionsSet is true if the user set rule modes in this run. Otherwise the modes that all nodes
-	// share stay.
+	// ExtensionsSet is true if the user set rule modes or flags of kubelet-auth-proxy in this run.
+	// Otherwise the modes and flags that all nodes share stay.
 	ExtensionsSet bool
 	// KubeletAPI is true if Hardened also protects the kubelets' API. That needs kubelet-auth-proxy
 	// on the nodes, the approver of their certificates, and the policy for nodes/proxy. It is nil

@@ -129,8 +129,8 @@ func (p *plan) applied(have, want *unstructured.Unstructured) bool {
 // containersPath is the path of the containers in a DaemonSet.
 var containersPath = []string{"spec", "template", "spec", "containers"}
 
-// sharedModes returns the rule flags of the proxies, which all control-plane hosts share. It keeps
-// the flags of the current DaemonSet unless the user set rule modes in this run. So a host with no
+// sharedModes returns the flags of the proxies, which all control-plane hosts share. It keeps the
+// flags of the current DaemonSet unless the user set rule modes or such flags in this run. So a host with no
 // settings or old settings does not enforce a rule that the user has chosen to audit.
 func (p *plan) sharedModes(have *unstructured.Unstructured) (map[string]string, error) {
 	if have == nil || p.ExtensionsSet {
