@@ -8,40 +8,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
-	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
+// newPreflightCommand has the flags of `bulkhead install`, so that it checks exactly that
+// installation.
 func newPreflightCommand() *cobra.Command {
-	var (
-		common       hostFlags
-		name, policy string
-		nodeScope    bool
-	)
+	var flags installFlags
 	cmd := &cobra.Command{
 		Use:   "preflight",
-		Short: "List everything in this cluster that would bypass a profile",
+		Short: "List everything in this cluster that would bypass an installation",
 		Long: `Preflight checks kube-apiserver's flags and version, the RBAC grants of nodes, the
 mirror pods that would be denied, the users with nodes/proxy, and this host. It changes
-nothing. It fails if a check fails.`,
+nothing. It fails if a check fails. Use it with the flags of bulkhead install.`,
+		Example: "  bulkhead preflight --config=bulkhead.yaml\n" +
+			"  bulkhead preflight --profile=hardened --node-scope",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			profile, err := controlplane.ParseProfile(name)
+			options, err := flags.resolve(cmd.Flags(), cmd.InOrStdin(), cmd.OutOrStdout())
 			if err != nil {
 				return err
 			}
-			options := controlplane.Options{Profile: profile}
-			if options.NodeScope, err = common.nodeScope(cmd.Flags(), profile, scope.Options{On: nodeScope}); err != nil {
-				return err
-			}
-			if options.Policy, err = common.policy(cmd.Flags(), policy); err != nil {
-				return err
-			}
-			if options.KubeletAPI, err = common.kubeletAPI(cmd.Flags(), true); err != nil {
-				return err
-			}
-			findings, err := common.findings(cmd.Context(), options)
+			findings, err := flags.findings(cmd.Context(), options)
 			if err := preflight.Print(cmd.OutOrStdout(), findings); err != nil {
 				return err
 			}
@@ -49,17 +37,11 @@ nothing. It fails if a check fails.`,
 				return err
 			}
 			if preflight.Failed(findings) {
-				return fmt.Errorf("a check of profile %s failed: see FAIL above", profile)
+				return fmt.Errorf("a check of profile %s failed: see FAIL above", options.Profile)
 			}
 			return nil
 		},
 	}
-	common.add(cmd.Flags())
-	cmd.Flags().StringVar(&name, "profile", string(controlplane.Hardened), "The profile to check: hardened or parity.")
-	cmd.Flags().BoolVar(&nodeScope, nodeScopeFlag, false,
-		"Check an installation with --node-scope. Without this flag, the value of the last install.")
-	cmd.Flags().StringVar(&policy, policyFlag, "",
-		"The file for the same flag of bulkhead install. Mirror pods are checked against it. Without this flag, against the "+
-			"configuration that bulkhead install would use.")
+	flags.add(cmd.Flags())
 	return cmd
 }
