@@ -105,7 +105,7 @@ func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, pol
 // gets a warning, and the denial is reported as audited.
 func policyOn(q *request, policy *configuration.MirrorPods, refused *rules.Decision) *rules.Decision {
 	if refused == nil || policy.Gate != configuration.Warn {
-		return refused
+		return q.enforced(refused)
 	}
 	q.warnings = append(q.warnings, "to be refused: "+refused.Status.Message)
 	q.audit(refused)

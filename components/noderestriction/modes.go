@@ -4,6 +4,7 @@
 package noderestriction
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,17 @@ func ParseModes(all rules.Mode, single map[string]string) (modes map[rules.ID]ru
 // anyOn reports whether one of the rules in the table is not off.
 func anyOn(modes map[rules.ID]rules.Mode, table []rules.Rule) bool {
 	return slices.ContainsFunc(table, func(by rules.Rule) bool { return modes[by.ID] != rules.Off })
+}
+
+// audited returns modes in which a rule that was enforced is audited.
+func audited(modes map[rules.ID]rules.Mode) map[rules.ID]rules.Mode {
+	modes = maps.Clone(modes)
+	for id, mode := range modes {
+		if mode == rules.Enforce {
+			modes[id] = rules.Audit
+		}
+	}
+	return modes
 }
 
 func (r *Restriction) off(by rules.Rule) bool { return r.config.Modes[by.ID] == rules.Off }

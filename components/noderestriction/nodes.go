@@ -101,12 +101,17 @@ func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *rules.D
 	}
 	if node.Spec.ConfigSource != nil { //nolint:staticcheck // what is deprecated is refused
 		// This is upstream's exact text.
-		return q.forbid(nodeConfigSource,
-			fmt.Sprintf("node %q is not allowed to create pods with a non-nil configSource", q.node))
+		if denied := q.enforced(q.forbid(nodeConfigSource,
+			fmt.Sprintf("node %q is not allowed to create pods with a non-nil configSource", q.node))); denied != nil {
+			return denied
+		}
 	}
 	if forbidden := forbiddenLabels(nil, node.Labels); !q.labelsConfigured() && len(forbidden) > 0 {
-		return q.forbid(nodeLabels,
-			fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, strings.Join(forbidden, ", ")))
+		if denied := q.enforced(q.forbid(nodeLabels,
+			fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node,
+				strings.Join(forbidden, ", ")))); denied != nil {
+			return denied
+		}
 	}
 	return r.reviewNodeBesides(ctx, q, nil, node)
 }
@@ -120,21 +125,46 @@ func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *rules.D
 	if !ok {
 		return q.unexpected(nodeOwnName, q.GetOldObject())
 	}
-	// An old kubelet removes the field when it writes its status. The removal is harmless.
-	if node.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // what is deprecated is refused
-		return q.forbid(nodeConfigSource,
-			fmt.Sprintf("node %q is not allowed to update configSource to a new non-nil configSource", q.node))
-	}
-	if !slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) && !q.exemptsTaints(old, node) {
-		return q.forbid(nodeTaints, fmt.Sprintf("node %q is not allowed to modify taints", q.node))
-	}
-	if !slices.EqualFunc(old.OwnerReferences, node.OwnerReferences, sameOwner) {
-		return q.forbid(nodeOwners, fmt.Sprintf("node %q is not allowed to modify ownerReferences", q.node))
-	}
-	if forbidden := forbiddenLabels(old.Labels, node.Labels); !q.labelsConfigured() && len(forbidden) > 0 {
-		return q.forbid(nodeLabels, "is not allowed to modify labels: "+strings.Join(forbidden, ", "))
+	for _, denied := range []*rules.Decision{
+		checkConfigSource(q, old, node), checkTaints(q, old, node), checkOwners(q, old, node), checkLabels(q, old, node),
+	} {
+		if denied = q.enforced(denied); denied != nil {
+			return denied
+		}
 	}
 	return r.reviewNodeBesides(ctx, q, old, node)
+}
+
+// checkConfigSource allows an old kubelet to remove the field when it writes its status. The removal
+// is harmless.
+func checkConfigSource(q *request, old, node *corev1.Node) *rules.Decision {
+	if node.Spec.ConfigSource == nil || apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // what is deprecated is refused
+		return nil
+	}
+	return q.forbid(nodeConfigSource,
+		fmt.Sprintf("node %q is not allowed to update configSource to a new non-nil configSource", q.node))
+}
+
+func checkTaints(q *request, old, node *corev1.Node) *rules.Decision {
+	if slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) || q.exemptsTaints(old, node) {
+		return nil
+	}
+	return q.forbid(nodeTaints, fmt.Sprintf("node %q is not allowed to modify taints", q.node))
+}
+
+func checkOwners(q *request, old, node *corev1.Node) *rules.Decision {
+	if slices.EqualFunc(old.OwnerReferences, node.OwnerReferences, sameOwner) {
+		return nil
+	}
+	return q.forbid(nodeOwners, fmt.Sprintf("node %q is not allowed to modify ownerReferences", q.node))
+}
+
+func checkLabels(q *request, old, node *corev1.Node) *rules.Decision {
+	forbidden := forbiddenLabels(old.Labels, node.Labels)
+	if q.labelsConfigured() || len(forbidden) == 0 {
+		return nil
+	}
+	return q.forbid(nodeLabels, "is not allowed to modify labels: "+strings.Join(forbidden, ", "))
 }
 
 // reviewNodeBesides checks Bulkhead's own rules, for a Node that upstream's rules admit.

@@ -68,7 +68,7 @@ func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old,
 	if q.configuration == nil {
 		return nil
 	}
-	if refused := checkMachineAddresses(q, old, node); refused != nil {
+	if refused := q.enforced(checkMachineAddresses(q, old, node)); refused != nil {
 		return refused
 	}
 	if old == nil {
@@ -77,7 +77,7 @@ func (r *Restriction) reviewConfiguredNode(ctx context.Context, q *request, old,
 	if refused := reviewChangedLabels(q, old, node); refused != nil {
 		return refused
 	}
-	return r.reviewAbsentTaints(ctx, q, old)
+	return q.enforced(r.reviewAbsentTaints(ctx, q, old))
 }
 
 func (r *Restriction) reviewRegistration(ctx context.Context, q *request, node *corev1.Node) *rules.Decision {
@@ -88,23 +88,23 @@ func (r *Restriction) reviewRegistration(ctx context.Context, q *request, node *
 	if refused != nil {
 		return refused
 	}
-	if refused := reviewNewTaints(q, node, remembered); refused != nil {
+	if refused := q.enforced(reviewNewTaints(q, node, remembered)); refused != nil {
 		return refused
 	}
-	if refused := reviewMachine(q, node); refused != nil {
+	if refused := q.enforced(reviewMachine(q, node)); refused != nil {
 		return refused
 	}
-	return r.reviewRemembered(ctx, q, node, remembered.Taints)
+	return q.enforced(r.reviewRemembered(ctx, q, node, remembered.Taints))
 }
 
 func reviewNewLabels(q *request, node *corev1.Node) *rules.Decision {
 	changed := changedLabels(nil, node.Labels)
-	if refused := reviewMachineLabels(q, changed, node.Labels); refused != nil {
+	if refused := q.enforced(reviewMachineLabels(q, changed, node.Labels)); refused != nil {
 		return refused
 	}
 	if unlisted := q.unlisted(changed, node.Labels); len(unlisted) > 0 {
-		return q.forbid(labelsOnCreate,
-			fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, some(unlisted)))
+		return q.enforced(q.forbid(labelsOnCreate,
+			fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node, some(unlisted))))
 	}
 	return nil
 }
@@ -114,11 +114,11 @@ func reviewChangedLabels(q *request, old, node *corev1.Node) *rules.Decision {
 	if len(changed) == 0 {
 		return nil
 	}
-	if refused := reviewMachineLabels(q, changed, node.Labels); refused != nil {
+	if refused := q.enforced(reviewMachineLabels(q, changed, node.Labels)); refused != nil {
 		return refused
 	}
 	if unlisted := q.unlisted(changed, node.Labels); len(unlisted) > 0 {
-		return q.forbid(labelsOnUpdate, "is not allowed to modify labels: "+some(unlisted))
+		return q.enforced(q.forbid(labelsOnUpdate, "is not allowed to modify labels: "+some(unlisted)))
 	}
 	return nil
 }

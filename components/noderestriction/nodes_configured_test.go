@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // withPolicy returns a Restriction with a policy. fields is the policy without apiVersion and kind.
@@ -151,5 +153,38 @@ func TestAnUnchangedNodeCostsNothing(t *testing.T) {
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// An operator must see all problems of a registration at once. Otherwise each setting would reveal
+// the next problem.
+func TestAuditReportsEveryProblemOfARegistration(t *testing.T) {
+	const policy = "allowedLabels: [example.com/rack]\nallowedTaints: [example.com/free]\n"
+	r := withPolicy(t, newHere(), policy)
+	config := r.config
+	config.AuditOnly = true
+	config.Modes = Modes(rules.Enforce)
+	r = New(config)
+	for _, tt := range []struct {
+		name  string
+		write admission.Attributes
+		want  []rules.ID
+	}{
+		{"allowed label and taint", register(label("example.com/rack", "r"),
+			tainted(aTaint("example.com/free", "", corev1.TaintEffectNoSchedule))), nil},
+		{"label and taint", register(label("karpenter.sh/nodepool", "x"),
+			tainted(aTaint("karpenter.sh/unregistered", "", corev1.TaintEffectNoExecute))),
+			[]rules.ID{"NR-LABEL-1", "NR-TAINT-1"}},
+		{"label, taint, finalizer", register(label("karpenter.sh/nodepool", "x"),
+			tainted(aTaint("karpenter.sh/unregistered", "", corev1.TaintEffectNoExecute)),
+			func(n *corev1.Node) { n.Finalizers = []string{"example.com/x"} }),
+			[]rules.ID{"NR-NODE-7", "NR-LABEL-1", "NR-TAINT-1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := r.Review(t.Context(), tt.write)
+			if diff := cmp.Diff(tt.want, got.Audited()); !got.Allowed() || diff != "" {
+				t.Errorf("allowed %v, findings (-want +got)\n%s", got.Allowed(), diff)
+			}
+		})
 	}
 }

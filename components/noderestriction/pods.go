@@ -97,10 +97,10 @@ func (r *Restriction) reviewPodCreate(ctx context.Context, q *request) *rules.De
 			fmt.Sprintf("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey,
 				q.node))
 	}
-	if refused := r.reviewPodOwner(ctx, q, pod); refused != nil {
+	if refused := q.enforced(r.reviewPodOwner(ctx, q, pod)); refused != nil {
 		return refused
 	}
-	if refused := reviewPodReferences(q, pod); refused != nil {
+	if refused := q.enforced(reviewPodReferences(q, pod)); refused != nil {
 		return refused
 	}
 	if refused := r.reviewMirrorPodSpec(q, pod); refused != nil {

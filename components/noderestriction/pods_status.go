@@ -49,7 +49,7 @@ func (r *Restriction) reviewPodStatus(ctx context.Context, q *request) *rules.De
 	if !ok {
 		return q.unexpected(podStatusBound, q.GetObject())
 	}
-	if refused := reviewPodStatusFields(q, old, pod); refused != nil || !r.onPodStatus {
+	if refused := q.enforced(reviewPodStatusFields(q, old, pod)); refused != nil || !r.onPodStatus {
 		return refused
 	}
 	return r.reviewPodStatusExtensions(ctx, q, old, pod)

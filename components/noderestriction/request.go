@@ -27,6 +27,8 @@ type request struct {
 	// exempted says which of the [Exemptable] rules do not apply to the user. If it is nil, all
 	// apply.
 	exempted func(rules.ID) bool
+	// auditOnly is [Config].AuditOnly.
+	auditOnly bool
 	// configuration is the operator's policy. It is nil if there is none.
 	configuration *configuration.Configuration
 	// findings, warnings and annotations become those of the decision.
@@ -70,6 +72,16 @@ func (q *request) raw(r rules.Rule, err error) *rules.Decision {
 	text := status.Message
 	status.Message = r.Reason(text)
 	return &rules.Decision{Rule: r.ID, Message: text, Status: &status}
+}
+
+// enforced returns the denial of a rule that has no mode. If the installation only audits, it reports
+// the denial and returns nil, so that the next check runs.
+func (q *request) enforced(denied *rules.Decision) *rules.Decision {
+	if denied == nil || !q.auditOnly {
+		return denied
+	}
+	q.audit(denied)
+	return nil
 }
 
 // audit reports a rule that would have denied the request.

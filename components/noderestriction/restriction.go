@@ -31,6 +31,10 @@ type Config struct {
 	// APIAudiences are kube-apiserver's --api-audiences. kube-apiserver puts them in a TokenRequest
 	// that names no audience, before it calls the webhook.
 	APIAudiences []string
+	// AuditOnly is true if the caller enforces no rule. Then a check that fails becomes a finding and
+	// the next check runs, so that the decision has more than the first problem of a write. A decision
+	// may still deny, where the checks cannot continue.
+	AuditOnly bool
 }
 
 // Restriction decides what nodes may write. It is safe for concurrent use if its Cluster and its
@@ -44,6 +48,9 @@ type Restriction struct {
 
 // New returns a Restriction. It does no I/O.
 func New(config Config) *Restriction {
+	if config.AuditOnly {
+		config.Modes = audited(config.Modes)
+	}
 	return &Restriction{
 		config:      config,
 		onEvents:    anyOn(config.Modes, eventRules) || anyOn(config.Modes, objectRules),
@@ -70,7 +77,7 @@ func (r *Restriction) ReviewExempting(ctx context.Context, a admission.Attribute
 	if node != "" && !r.concerns(of) {
 		return rules.Decision{Effect: rules.Allow}
 	}
-	q := request{Attributes: a, node: node, exempted: exempted}
+	q := request{Attributes: a, node: node, exempted: exempted, auditOnly: r.config.AuditOnly}
 	if r.config.Configuration != nil {
 		q.configuration = r.config.Configuration()
 	}

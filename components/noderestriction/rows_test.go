@@ -4,6 +4,7 @@
 package noderestriction
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,7 +129,27 @@ func run(t *testing.T, r *Restriction, rows []row) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Helper()
 			row.check(t, r.Review(t.Context(), row.write))
+			row.checkAudited(t, r)
 		})
+	}
+}
+
+// checkAudited reviews the write with a Restriction that only audits. It must report what the other
+// one denies: as a finding, or as a denial, which the webhook handler changes into a finding.
+func (row row) checkAudited(t *testing.T, r *Restriction) {
+	t.Helper()
+	config := r.config
+	config.AuditOnly = true
+	got := New(config).Review(t.Context(), row.write)
+	reported := got.Audited()
+	if !got.Allowed() {
+		reported = append(reported, got.Rule)
+	}
+	if row.by != "" && !slices.Contains(reported, row.by) {
+		t.Errorf("audit only: reported %v, want %s", reported, row.by)
+	}
+	if row.by == "" && !got.Allowed() {
+		t.Errorf("audit only: denied by %s: %s", got.Rule, got.Reason())
 	}
 }
 

@@ -69,9 +69,8 @@ func (z *Authorizer) decide(ctx context.Context, a *request) rules.Decision {
 	if v.Effect != rules.Deny || !who.audits {
 		return v
 	}
-	d := noOpinion(audited)
-	d.Findings = append(d.Findings, v.Findings...)
-	d.Findings = append(d.Findings, rules.Finding{Rule: v.Rule, Message: v.Message})
+	d := v.AsFinding(rules.NoOpinion)
+	d.Rule = audited.ID
 	return d
 }
 

@@ -73,6 +73,22 @@ func (d Decision) Reason() string {
 	return Rule{ID: d.Rule}.Reason(d.Message)
 }
 
+// AsFinding returns the decision of an installation that does not enforce the rule: effect, and the
+// denial as the last finding. A decision that does not deny stays as it is.
+func (d Decision) AsFinding(effect Effect) Decision {
+	if d.Effect == Allow || d.Effect == NoOpinion {
+		return d
+	}
+	message := d.Message
+	if message == "" && d.Status != nil {
+		message = d.Status.Message
+	}
+	return Decision{
+		Effect: effect, Findings: append(d.Findings, Finding{Rule: d.Rule, Message: message}),
+		Warnings: d.Warnings, Annotations: d.Annotations,
+	}
+}
+
 // Parts returns the decision as an authorizer of k8s.io/apiserver returns it. The error is always
 // nil.
 func (d Decision) Parts() (authorizer.Decision, string, error) {

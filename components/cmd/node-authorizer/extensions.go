@@ -25,11 +25,13 @@ type extensionOptions struct {
 	credentialProviders bool
 }
 
-// extensions is the configuration from beyondOptions.
+// extensions is the configuration from extensionOptions.
 type extensions struct {
 	modes               map[rules.ID]rules.Mode
 	grace               time.Duration
 	credentialProviders bool
+	// notEnforced is nil unless the program only audits.
+	notEnforced func(rules.ID) bool
 }
 
 func defaultExtensionOptions() extensionOptions {
@@ -62,5 +64,6 @@ func (o *extensionOptions) validate() []error {
 // config must be called only on valid options.
 func (o *extensionOptions) config() extensions {
 	modes, _ := o.Modes(nodeauthorizer.Rules)
-	return extensions{modes: modes, grace: o.grace, credentialProviders: o.credentialProviders}
+	return extensions{modes: modes, grace: o.grace, credentialProviders: o.credentialProviders,
+		notEnforced: o.NotEnforced()}
 }

@@ -23,18 +23,18 @@ func TestExtensionModes(t *testing.T) {
 		want extensions
 	}{
 		{"default: all rules are enforced", nil,
-			extensions{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, false}},
+			extensions{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second, credentialProviders: false}},
 		{"everything can be off", []string{"--beyond-upstream=off"},
-			extensions{nodeauthorizer.Modes(rules.Off), 30 * time.Second, false}},
+			extensions{modes: nodeauthorizer.Modes(rules.Off), grace: 30 * time.Second, credentialProviders: false}},
 		{"single rules differ", []string{"--beyond-upstream=audit", "--rule-mode=NA-CSR-1=off,NA-POD-6=enforce"},
-			extensions{changed, 30 * time.Second, false}},
+			extensions{modes: changed, grace: 30 * time.Second, credentialProviders: false}},
 		{"single rules are named one by one",
 			[]string{"--rule-mode=NA-CSR-1=off", "--rule-mode=NA-POD-6=enforce", "--beyond-upstream=audit"},
-			extensions{changed, 30 * time.Second, false}},
+			extensions{modes: changed, grace: 30 * time.Second, credentialProviders: false}},
 		{"the grace may be none", []string{"--terminated-pod-grace=0"},
-			extensions{nodeauthorizer.Modes(rules.Enforce), 0, false}},
+			extensions{modes: nodeauthorizer.Modes(rules.Enforce), grace: 0, credentialProviders: false}},
 		{"credential providers may be there", []string{"--credential-provider-tokens"},
-			extensions{nodeauthorizer.Modes(rules.Enforce), 30 * time.Second, true}},
+			extensions{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second, credentialProviders: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := parse(tt.args...)

@@ -97,7 +97,7 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 		Authorizer: policy,
 		Config: webhook.Config{
 			NodeName: nodeidentity.NodeName, Limits: c.limits, LimitRule: limitRule,
-			Rules: nodeauthorizer.Rules, Registry: registry,
+			Rules: nodeauthorizer.Rules, Registry: registry, AuditOnly: c.extensions.notEnforced,
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	})

@@ -57,7 +57,7 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.
 		}),
 		Config: webhook.Config{
 			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule,
-			Rules: nodescope.Rules, Registry: entry.registry, Entry: "node-scope",
+			Rules: nodescope.Rules, Registry: entry.registry, Entry: "node-scope", AuditOnly: c.extensions.notEnforced,
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	})

@@ -39,7 +39,9 @@ type config struct {
 	apiAudiences []string
 	features     noderestriction.Features
 	modes        map[rules.ID]rules.Mode
-	limits       webhook.Limits
+	// notEnforced is nil unless the program only audits.
+	notEnforced func(rules.ID) bool
+	limits      webhook.Limits
 	// scope is nil if node scope is off.
 	scope   *scope
 	logging *logsapi.LoggingConfiguration
@@ -107,6 +109,7 @@ func (o *options) config() (*config, error) {
 		apiAudiences: o.apiAudiences,
 		features:     features,
 		modes:        modes,
+		notEnforced:  o.extensions.NotEnforced(),
 		limits:       o.Limits,
 		scope:        o.scope.config(),
 		logging:      o.Logging,

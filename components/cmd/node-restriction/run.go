@@ -117,7 +117,7 @@ func newCluster(client *kubeclient.Client, c *config, policy *configfile.File, r
 func newRestriction(c *config, view *lookup.Cluster, policy *configfile.File) *noderestriction.Restriction {
 	return noderestriction.New(noderestriction.Config{
 		Cluster: view, Authorizer: view, Features: c.features, Modes: c.modes,
-		Configuration: policy.Current, APIAudiences: c.apiAudiences,
+		Configuration: policy.Current, APIAudiences: c.apiAudiences, AuditOnly: c.notEnforced != nil,
 	})
 }
 
@@ -149,7 +149,7 @@ func newHandler(ctx context.Context, c *config, restriction *noderestriction.Res
 		Reviewer: inTime(policy),
 		Config: webhook.Config{
 			NodeName: nodeidentity.Writer, Limits: c.limits, LimitRule: limitRule, Rules: cited, Registry: registry,
-			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
+			AuditOnly: c.notEnforced, Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	}), nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -24,9 +25,10 @@ const (
 	maxWarning  = 250
 	// maxAnnotations bounds the audit annotations that the reviewer sets.
 	maxAnnotations = 16
-	// ruleKey and auditedKey are the audit annotations that this package sets itself.
-	ruleKey    = "rule"
-	auditedKey = "audited-rules"
+	// ruleKey, auditedKey and findingsKey are the audit annotations that this package sets itself.
+	ruleKey     = "rule"
+	auditedKey  = "audited-rules"
+	findingsKey = auditfindings.AnnotationName
 )
 
 // statuses are the statuses of denials that have a code but no status.
@@ -113,6 +115,9 @@ func annotationsOf(d rules.Decision) map[string]string {
 	}
 	if len(d.Findings) > 0 {
 		annotations[auditedKey] = webhook.Presentable(listOf(d.Audited()))
+		if text := findingsText(d.Findings); text != "" {
+			annotations[findingsKey] = webhook.Presentable(text)
+		}
 	}
 	return annotations
 }
@@ -131,4 +136,15 @@ func listOf(ids []rules.ID) string {
 		list.WriteString(string(id))
 	}
 	return list.String()
+}
+
+// findingsText is the text of the findings that have a message.
+func findingsText(findings []rules.Finding) string {
+	var parts []string
+	for _, f := range findings {
+		if f.Message != "" {
+			parts = append(parts, rules.Rule{ID: f.Rule}.Reason(f.Message))
+		}
+	}
+	return strings.Join(parts, auditfindings.Separator)
 }

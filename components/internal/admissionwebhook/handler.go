@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -43,8 +44,8 @@ var settings = webhook.Settings{
 			"writing the answer.",
 		PanicsHelp: "Writes refused because deciding on them panicked. Each is a bug.",
 	},
-	Allowed: "Admitted", Denied: "Not admitted", Audited: "Would not be admitted if the rule were enforced",
-	Panicked: "Reviewer panicked",
+	NotEnforced: rules.Allow,
+	Allowed:     "Admitted", Denied: "Not admitted", Audited: auditfindings.LogMessage, Panicked: "Reviewer panicked",
 }
 
 // Config is the configuration of a handler. Untyped may be nil.

@@ -215,3 +215,37 @@ func TestABodyOfUnknownLength(t *testing.T) {
 		})
 	}
 }
+
+// With AuditOnly, each denial becomes a finding in the audit event of the API server.
+func TestAuditOnlyDeniesNothing(t *testing.T) {
+	audited := func(annotations map[string]string) reply {
+		return reply{200, response{UID: "u", Allowed: true, AuditAnnotations: annotations}}
+	}
+	var twice Reviewer = ReviewerFunc(func(context.Context, admission.Attributes) rules.Decision {
+		return rules.Decision{Effect: rules.Allow, Findings: []rules.Finding{
+			{Rule: "NR-TEST-1", Message: "no label"}, {Rule: "NR-TEST-2", Message: "no taint"}}}
+	})
+	for _, tt := range []struct {
+		name     string
+		reviewer Reviewer
+		body     string
+		want     reply
+	}{
+		{"allowed", allowing(), reviewOf(nil), admitted()},
+		{"denied by a rule", refusing(), reviewOf(nil), audited(map[string]string{"audited-rules": "NR-TEST-1",
+			"would-refuse": `pods "b" is forbidden: no [NR-TEST-1] [NR-TEST-1]`})},
+		{"two findings", twice, reviewOf(nil), audited(map[string]string{"audited-rules": "NR-TEST-1,NR-TEST-2",
+			"would-refuse": "no label [NR-TEST-1]; no taint [NR-TEST-2]"})},
+		{"too large", allowing(), reviewOf(func(f *fields) { f.object = `"` + strings.Repeat("a", 9<<20) + `"` }),
+			audited(map[string]string{"audited-rules": "NR-LIMIT",
+				"would-refuse": "a review of more than 8388608 bytes [NR-LIMIT]"})},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			config := testConfig(tt.reviewer)
+			config.AuditOnly = func(rules.ID) bool { return true }
+			if diff := cmp.Diff(tt.want, replyTo(t, New(config), tt.body)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}

@@ -60,8 +60,8 @@ func TestLines(t *testing.T) {
 			`"level"=4 "msg"="Admitted" ` + whoWhat + ` "decision"="allow" "rule"=""`,
 		}},
 		{"a finding is one line for each rule", finding, 0, reviewOf(nil), []string{
-			`"level"=0 "msg"="Would not be admitted if the rule were enforced" ` + whoWhat + ` "rule"="NR-TEST-1" "node"="x"`,
-			`"level"=0 "msg"="Would not be admitted if the rule were enforced" ` + whoWhat + ` "rule"="NR-TEST-2" "node"="x"`,
+			`"level"=0 "msg"="NODE DENY, not enforced" ` + whoWhat + ` "rule"="NR-TEST-1" "node"="x" "reason"=""`,
+			`"level"=0 "msg"="NODE DENY, not enforced" ` + whoWhat + ` "rule"="NR-TEST-2" "node"="x" "reason"=""`,
 		}},
 		{"what is no review is one line without its content", refusing(), 0, `{"hunter2":"hunter2","hunter2":1}`, []string{
 			`"level"=0 "msg"="Not a review that can be read" "result"="undecodable" "contentLength"=33`,
@@ -114,7 +114,7 @@ func TestManyFindingsDoNotSuppressDenials(t *testing.T) {
 		post(h, reviewOf(nil))
 		h.Queue.Drain()
 	}
-	want := map[string]int{"Would not be admitted if the rule were enforced": webhook.UserLineBurst,
+	want := map[string]int{"NODE DENY, not enforced": webhook.UserLineBurst,
 		"Not admitted": webhook.UserLineBurst}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

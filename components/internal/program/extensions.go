@@ -5,6 +5,7 @@ package program
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -16,6 +17,21 @@ import (
 type Extensions struct {
 	Mode      string
 	RuleModes map[string]string
+	// AuditOnly is true if no rule is enforced, whatever the modes.
+	AuditOnly bool
+}
+
+// revocationRules deny with --audit-only too. An administrator has revoked each of these credentials
+// by its ID, so no client loses access by the installation.
+var revocationRules = []rules.ID{"NA-REVOKE-1", "NS-REVOKE-1"}
+
+// NotEnforced returns a function that reports whether a denial by the rule is only audited. It
+// returns nil without --audit-only.
+func (b *Extensions) NotEnforced() func(rules.ID) bool {
+	if !b.AuditOnly {
+		return nil
+	}
+	return func(id rules.ID) bool { return !slices.Contains(revocationRules, id) }
 }
 
 // DefaultExtensions enforces all optional rules.
@@ -30,6 +46,9 @@ func (b *Extensions) Add(fs *pflag.FlagSet, about, example string) {
 	fs.Var(cliflag.NewMapStringString(&b.RuleModes), "rule-mode",
 		"ID=off|audit|enforce pairs for single optional rules, as in "+example+
 			". The others have the mode of --beyond-upstream.")
+	fs.BoolVar(&b.AuditOnly, "audit-only", b.AuditOnly,
+		"Deny nothing: report each denial by log and metric instead. This includes the rules that have no mode and the "+
+			"limits on requests. Only credentials that an administrator has revoked are denied.")
 }
 
 // Modes returns the mode of each rule in the table, and all errors in the flags.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/component-base/metrics/testutil"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -37,9 +38,9 @@ func TestAFindingIsOneLine(t *testing.T) {
 	post(h, head+`{"user":"system:node:x\n","resourceAttributes":{"verb":"get\n","group":"g\n","resource":"pods\n",`+
 		`"subresource":"s\n","namespace":"a\n","name":"b\n"}}}`)
 	h.Queue.Drain()
-	want := []string{`"level"=0 "msg"="Allowed, but refused if the rule were enforced" "user"="system:node:x�" ` +
+	want := []string{`"level"=0 "msg"="NODE DENY, not enforced" "user"="system:node:x�" ` +
 		`"verb"="get�" "group"="g�" "resource"="pods�" "subresource"="s�" "namespace"="a�" "name"="b�" "path"="" ` +
-		`"rule"="NA-TEST-1" "node"="x�"`}
+		`"rule"="NA-TEST-1" "node"="x�" "reason"=""`}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -88,12 +89,58 @@ func TestManyFindingsDoNotSuppressDenials(t *testing.T) {
 	denies = true
 	post(h, good)
 	h.Queue.Drain()
-	want := map[string]int{"Allowed, but refused if the rule were enforced": webhook.UserLineBurst, "Not allowed": 1}
+	want := map[string]int{"NODE DENY, not enforced": webhook.UserLineBurst, "Not allowed": 1}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if unlogged, err := testutil.GetCounterMetricValue(h.Metrics.Unlogged); err != nil ||
 		int(unlogged) != 1000-webhook.UserLineBurst {
 		t.Errorf("%v unlogged (%v)", unlogged, err)
+	}
+}
+
+// With AuditOnly, no denial reaches the API server: neither the policy's, nor the handler's own.
+func TestAuditOnlyDeniesNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		d    func() rules.Decision
+		body string
+		want status
+		rule string
+	}{
+		{"denied by a rule", func() rules.Decision { return rules.Decision{Rule: "NA-TEST-1", Message: "not yours"} },
+			good, status{}, "NA-TEST-1"},
+		{"allowed", func() rules.Decision { return rules.Decision{Effect: rules.Allow, Rule: "NA-TEST-1"} },
+			good, status{Allowed: true, Reason: "[NA-TEST-1]"}, ""},
+		{"no opinion", func() rules.Decision { return rules.Decision{Effect: rules.NoOpinion, Rule: "NA-TEST-1"} },
+			good, status{Reason: "[NA-TEST-1]"}, ""},
+		{"denied by a rule that stays enforced", func() rules.Decision {
+			return rules.Decision{Rule: "NA-REVOKE-1", Message: "revoked"}
+		}, good, denied("revoked [NA-REVOKE-1]"), ""},
+		{"panic", func() rules.Decision { panic("bug") }, good, status{}, "none"},
+		{"too many selector requirements", nil, selecting(maxRequirements + 1), status{}, "NA-LIMIT"},
+		{"too large", nil, head + strings.Repeat(" ", maxBody) + `{}}`, status{}, "NA-LIMIT"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			config := testConfig(func(context.Context, authorizer.Attributes) rules.Decision { return tt.d() })
+			config.AuditOnly = func(id rules.ID) bool { return id != "NA-REVOKE-1" }
+			h := New(config)
+			if diff := cmp.Diff(reply{200, tt.want}, replyTo(t, h, tt.body)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			families, err := config.Registry.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, family := range families {
+				if family.GetName() == auditfindings.MetricName {
+					got = family.GetMetric()[0].GetLabel()[0].GetValue()
+				}
+			}
+			if got != tt.rule {
+				t.Errorf("finding of %q, want %q", got, tt.rule)
+			}
+		})
 	}
 }

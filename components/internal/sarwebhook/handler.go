@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -54,8 +55,8 @@ var settings = webhook.Settings{
 		DurationHelp:  "Time to decide one request, without reading it and writing the answer.",
 		PanicsHelp:    "Requests denied because deciding them panicked. Each is a bug.",
 	},
-	Allowed: "Allowed", Denied: "Not allowed", Audited: "Allowed, but refused if the rule were enforced",
-	Panicked: "Authorizer panicked",
+	NotEnforced: rules.NoOpinion,
+	Allowed:     "Allowed", Denied: "Not allowed", Audited: auditfindings.LogMessage, Panicked: "Authorizer panicked",
 }
 
 // Config is the configuration of a handler.

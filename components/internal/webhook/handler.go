@@ -28,8 +28,11 @@ type Config struct {
 	// LimitRule is the rule that a denial cites if a request exceeds a limit.
 	LimitRule rules.Rule
 	// Rules are the rules that the policy cites. Metrics name only these.
-	Rules    []rules.Rule
-	Registry metrics.KubeRegistry
+	Rules []rules.Rule
+	// AuditOnly reports whether a denial by this rule only becomes a finding. The ID is empty for a
+	// denial without a rule. If AuditOnly is nil, all rules are enforced.
+	AuditOnly func(rules.ID) bool
+	Registry  metrics.KubeRegistry
 	// Entry is the value of the label "entry" of all metrics. It distinguishes two handlers of one
 	// process. If Entry is empty, the metrics have no such label. Each handler needs its own
 	// registry.
@@ -75,7 +78,9 @@ type Settings struct {
 	QueueTimeout time.Duration
 	// NodesOnly means that requests of other users are allowed without a decision.
 	NodesOnly bool
-	Metrics   MetricNames
+	// NotEnforced replaces a denial that only becomes a finding.
+	NotEnforced rules.Effect
+	Metrics     MetricNames
 	// Allowed, Denied and Audited start the log lines of decisions and findings. Panicked starts
 	// the log line of a panic.
 	Allowed, Denied, Audited, Panicked string
@@ -172,10 +177,20 @@ func (h *Handler[Q]) serveReview(w http.ResponseWriter, req *http.Request, memor
 	default:
 		d = h.admit(req.Context(), q, memory, node, isNode)
 	}
+	d = h.enforced(d)
 	h.Metrics.decided(h.protocol.Labels(q), d, h.config.Clock.Since(start))
 	h.logDecision(q, d)
 	h.logFindings(q, node, d.Findings)
 	h.write(w, q, d)
+}
+
+// enforced replaces a denial by a rule that is only audited. This includes denials by the handler
+// itself: an installation that only audits must not deny what was allowed before it.
+func (h *Handler[Q]) enforced(d rules.Decision) rules.Decision {
+	if h.config.AuditOnly == nil || !h.config.AuditOnly(d.Rule) {
+		return d
+	}
+	return d.AsFinding(h.settings.NotEnforced)
 }
 
 // admit denies a request that exceeds a limit, and lets the policy decide on every other request.

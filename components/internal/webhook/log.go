@@ -25,11 +25,12 @@ func (h *Handler[Q]) logDecision(q Q, d rules.Decision) {
 // each finding, up to the rate limit.
 func (h *Handler[Q]) logFindings(q Q, node string, findings []rules.Finding) {
 	for _, finding := range findings {
-		h.Metrics.audited(finding.Rule, h.protocol.Labels(q))
+		h.Metrics.audited(finding.Rule, h.protocol.Labels(q), h.userName(q))
 		if !h.audits.Admit(h.userName(q)) {
 			continue
 		}
-		values := append(h.protocol.Describe(q), "rule", string(finding.Rule), "node", Loggable(node))
+		values := append(h.protocol.Describe(q), "rule", string(finding.Rule), "node", Loggable(node),
+			"reason", Presentable(finding.Message))
 		h.audits.Put(func() { h.config.Logger.Info(h.settings.Audited, values...) })
 	}
 }

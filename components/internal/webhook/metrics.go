@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -46,6 +47,7 @@ type Metrics struct {
 	Panics *metrics.Counter
 
 	limits, audits, decisions, unreadable *metrics.CounterVec
+	findings                              *auditfindings.Counter
 	duration                              *metrics.HistogramVec
 	requestLabels                         int
 	rules                                 map[rules.ID]struct{}
@@ -83,6 +85,7 @@ func newMetrics(config Config, names MetricNames) *Metrics {
 				"content type, broken-off: the body ended early, undecodable: another kind or version of review, no-uid: "+
 				"too large, without a uid to answer). kube-apiserver sends none."), []string{"result"}),
 		requestLabels: len(names.Labels),
+		findings:      auditfindings.NewCounter(config.Registry, labels),
 		rules:         make(map[rules.ID]struct{}, len(config.Rules)),
 	}
 	for _, rule := range config.Rules {
@@ -113,7 +116,8 @@ func (m *Metrics) count(request []string, d rules.Decision) {
 func (m *Metrics) limited(by Excess) { m.limits.WithLabelValues(string(by)).Inc() }
 
 // audited counts a finding.
-func (m *Metrics) audited(rule rules.ID, labels Labels) {
+func (m *Metrics) audited(rule rules.ID, labels Labels, user string) {
+	m.findings.Count(m.RuleLabel(rule), Loggable(user))
 	m.audits.WithLabelValues(m.RuleLabel(rule), labels.Resource, labels.Verb).Inc()
 }
 

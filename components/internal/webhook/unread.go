@@ -76,9 +76,10 @@ func (h *Handler[Q]) denyHead(w http.ResponseWriter, req *http.Request, head []b
 	if over == TooLarge {
 		text = fmt.Sprintf("a review of more than %d bytes", h.settings.MaxBody)
 	}
-	d := h.overLimit(over, text)
+	d := h.enforced(h.overLimit(over, text))
 	h.Metrics.deniedUnread(d)
 	h.logDecision(q, d)
+	h.logFindings(q, "", d.Findings)
 	h.write(w, q, d)
 }
 

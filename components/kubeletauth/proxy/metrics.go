@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/component-base/metrics"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -16,6 +17,7 @@ import (
 type recorder struct {
 	requests  *metrics.CounterVec
 	audited   *metrics.CounterVec
+	findings  *auditfindings.Counter
 	deciding  *metrics.Histogram
 	streams   *metrics.GaugeVec
 	rechecks  *metrics.CounterVec
@@ -59,6 +61,7 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule) *recorder {
 		bytes: metrics.NewCounterVec(&metrics.CounterOpts{
 			Name: "bulkhead_kubelet_bytes_total", Help: "Bytes of bodies and streams, by direction as the client sees it.",
 		}, []string{"direction"}),
+		findings:  auditfindings.NewCounter(registry, nil),
 		rules:     make(map[rules.ID]struct{}, len(cited)),
 		decisions: map[outcome]metrics.CounterMetric{},
 	}

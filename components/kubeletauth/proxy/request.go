@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -62,7 +63,9 @@ func (rc *requestContext) setUser(answer *authenticator.Response) {
 // addFinding records that a rule in audit mode would deny the request.
 func (rc *requestContext) addFinding(rule rules.ID) {
 	rc.event.Findings = append(rc.event.Findings, string(rule))
-	rc.handler.metrics.audited.WithLabelValues(rc.handler.metrics.label(rule)).Inc()
+	rule = rules.ID(rc.handler.metrics.label(rule))
+	rc.handler.metrics.audited.WithLabelValues(string(rule)).Inc()
+	rc.handler.metrics.findings.Count(string(rule), webhook.Loggable(rc.event.User))
 }
 
 func (rc *requestContext) setDenial(by *response) {

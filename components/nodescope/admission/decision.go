@@ -5,17 +5,12 @@ package admission
 
 import (
 	"errors"
-	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
-
-// wouldRefuse is the key of the audit annotation with the denial that an account in audit mode
-// would have got.
-const wouldRefuse = "would-refuse"
 
 // admitted is the decision on a write that no rule denies.
 var admitted = rules.Decision{Effect: rules.Allow}
@@ -40,22 +35,4 @@ func citing(d rules.Decision, by rules.Rule) rules.Decision {
 		d.Status = &status
 	}
 	return d
-}
-
-// onlyFound turns a denial into an admission with a finding.
-func onlyFound(d rules.Decision) rules.Decision {
-	if d.Allowed() {
-		return d
-	}
-	would := d.Reason()
-	if d.Status != nil {
-		would = d.Status.Message
-	}
-	annotations := map[string]string{wouldRefuse: would}
-	maps.Copy(annotations, d.Annotations)
-	return rules.Decision{
-		Effect:   rules.Allow,
-		Findings: append(d.Findings, rules.Finding{Rule: d.Rule, Message: d.Message}),
-		Warnings: d.Warnings, Annotations: annotations,
-	}
 }

@@ -92,7 +92,7 @@ func (r *Reviewer) Review(ctx context.Context, a admission.Attributes) rules.Dec
 	identity := nodescope.Identify(who, look)
 	v := r.decide(ctx, a, identity, look.err)
 	if identity.Audits() {
-		return onlyFound(v)
+		return v.AsFinding(rules.Allow)
 	}
 	return v
 }
