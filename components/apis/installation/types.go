@@ -23,6 +23,9 @@ type Installation struct {
 	Kind       string `json:"kind"`
 	// Profile is hardened, parity or in-tree. The default is hardened.
 	Profile string `json:"profile,omitempty"`
+	// Mode is audit or enforce. With audit, nothing is denied that was allowed before. The default is
+	// enforce.
+	Mode string `json:"mode,omitempty"`
 	// Image has the components. The default is the image of the version of the program.
 	Image string `json:"image,omitempty"`
 	// Timeout is how long the API server, and before it each component, may take to become healthy.
@@ -32,9 +35,17 @@ type Installation struct {
 	Certificates Certificates     `json:"certificates,omitzero"`
 	// NodePolicy is the configuration of node-restriction, with its own apiVersion and kind. The
 	// default is the file of the profile.
-	NodePolicy yaml.Node  `json:"nodePolicy,omitzero"`
-	KubeletAPI KubeletAPI `json:"kubeletAPI,omitzero"`
-	NodeScope  NodeScope  `json:"nodeScope,omitzero"`
+	NodePolicy           yaml.Node            `json:"nodePolicy,omitzero"`
+	KubeletAPI           KubeletAPI           `json:"kubeletAPI,omitzero"`
+	ServiceAccountTokens ServiceAccountTokens `json:"serviceAccountTokens,omitzero"`
+	NodeScope            NodeScope            `json:"nodeScope,omitzero"`
+}
+
+// ServiceAccountTokens is about the lifetime of tokens.
+type ServiceAccountTokens struct {
+	// ExtendExpiration is true if kube-apiserver goes on extending tokens of pods to a year. Only
+	// hardened changes that.
+	ExtendExpiration bool `json:"extendExpiration,omitempty"`
 }
 
 // Rules has the modes of the optional rules.

@@ -30,6 +30,10 @@ var (
 func (i *Installation) Validate() field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, oneOf(field.NewPath("profile"), i.Profile, profiles)...)
+	errs = append(errs, oneOf(field.NewPath("mode"), i.Mode, []string{rules.Audit.String(), rules.Enforce.String()})...)
+	if i.Mode == rules.Audit.String() && i.Profile != "" && i.Profile != profiles[0] {
+		errs = append(errs, field.Invalid(field.NewPath("mode"), i.Mode, "needs profile: "+profiles[0]))
+	}
 	errs = append(errs, i.Rules.validate(field.NewPath("rules"))...)
 	errs = append(errs, i.Certificates.validate(field.NewPath("certificates"))...)
 	errs = append(errs, i.KubeletAPI.validate(field.NewPath("kubeletAPI"))...)

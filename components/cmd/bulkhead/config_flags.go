@@ -59,6 +59,8 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		"profile":                    cmp.Or(c.Profile, string(controlplane.Hardened)),
 		"image":                      cmp.Or(c.Image, defaultImage(buildVersion())),
 		"timeout":                    orDuration(c.Timeout, defaultTimeout),
+		modeFlag:                     cmp.Or(c.Mode, enforceMode),
+		extendTokensFlag:             fmt.Sprint(c.ServiceAccountTokens.ExtendExpiration),
 		"beyond-upstream":            c.Rules.Mode,
 		"rule-mode":                  strings.Join(modes, ","),
 		"terminated-pod-grace":       orDuration(c.Rules.TerminatedPodGrace, defaultGrace),
@@ -138,6 +140,10 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 		return c, nil
 	}
 	c.Profile, c.Image = string(r.Profile), r.Image
+	if r.Extensions.AuditOnly {
+		c.Mode = auditMode
+	}
+	c.ServiceAccountTokens.ExtendExpiration = r.Extensions.ExtendTokens
 	c.Rules.Mode, c.Rules.Modes = r.Extensions.Mode, r.Extensions.RuleModes
 	if grace := r.Extensions.TerminatedPodGrace; grace != nil {
 		c.Rules.TerminatedPodGrace = &metav1.Duration{Duration: *grace}
@@ -192,6 +198,7 @@ func withDefaults(c *installation.Installation) *installation.Installation {
 	yes := true
 	all.Image = cmp.Or(c.Image, defaultImage(buildVersion()))
 	all.Timeout = cmp.Or(c.Timeout, &metav1.Duration{Duration: defaultTimeout})
+	all.Mode = cmp.Or(c.Mode, enforceMode)
 	all.Rules.Mode = cmp.Or(c.Rules.Mode, profile.ExtensionMode().String())
 	all.Rules.TerminatedPodGrace = cmp.Or(c.Rules.TerminatedPodGrace, &metav1.Duration{Duration: defaultGrace})
 	all.Certificates.Validity = cmp.Or(c.Certificates.Validity,

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -12,13 +13,21 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
-const proxyFlagsFlag = "kubelet-auth-proxy-flags"
+const (
+	proxyFlagsFlag   = "kubelet-auth-proxy-flags"
+	modeFlag         = "mode"
+	extendTokensFlag = "extend-token-expiration"
+
+	auditMode, enforceMode = "audit", "enforce"
+)
 
 // defaultGrace is the default of --terminated-pod-grace.
 const defaultGrace = 30 * time.Second
 
 // extensionFlags are the flags for the rules that upstream does not have.
 type extensionFlags struct {
+	install             string
+	extendTokens        bool
 	mode                string
 	ruleModes           map[string]string
 	grace               time.Duration
@@ -29,6 +38,12 @@ type extensionFlags struct {
 func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	const asBefore = " Without this flag, the value of the last install"
 	f.ruleModes, f.proxyFlags = map[string]string{}, map[string]string{}
+	fs.StringVar(&f.install, modeFlag, enforceMode,
+		"audit or enforce. With audit, Bulkhead denies nothing that was allowed before, and reports by log, metric and "+
+			"audit event what it would deny; bulkhead audit shows a summary. Only hardened has this mode."+asBefore+".")
+	fs.BoolVar(&f.extendTokens, extendTokensFlag, false,
+		"Whether kube-apiserver goes on extending ServiceAccount tokens to a year, for clients that do not read their token "+
+			"again."+asBefore+".")
 	fs.StringVar(&f.mode, "beyond-upstream", "",
 		"Mode of the rules that Kubernetes does not have: off, audit or enforce. In audit, log and metrics report what "+
 			"would be denied."+asBefore+
@@ -57,6 +72,15 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 	var b controlplane.Extensions
 	if record != nil {
 		b = record.Extensions
+	}
+	if fs.Changed(modeFlag) {
+		if given.install != auditMode && given.install != enforceMode {
+			return b, fmt.Errorf("--%s is %q, want %s or %s", modeFlag, given.install, auditMode, enforceMode)
+		}
+		b.AuditOnly = given.install == auditMode
+	}
+	if fs.Changed(extendTokensFlag) {
+		b.ExtendTokens = given.extendTokens
 	}
 	if fs.Changed("beyond-upstream") {
 		b.Mode = given.mode

@@ -4,10 +4,14 @@
 package controlplane
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiserverconfig "k8s.io/apiserver/pkg/apis/apiserver"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
@@ -62,10 +66,26 @@ func (p *plan) writeRegistration() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	data = p.failurePolicy(data)
 	if err := apiserver.ValidateRegistration(data); err != nil {
 		return false, err
 	}
 	return p.write(p.Layout.Registration(), data, 0o600)
+}
+
+// failurePolicy changes a webhook configuration or an authorization configuration for an installation
+// that only audits: a failed call must not deny. The comments of the file stay.
+func (p *plan) failurePolicy(file []byte) []byte {
+	if !p.Extensions.AuditOnly {
+		return file
+	}
+	for enforced, audited := range map[string]string{
+		string(admissionregistrationv1.Fail): string(admissionregistrationv1.Ignore),
+		apiserverconfig.FailurePolicyDeny:    apiserverconfig.FailurePolicyNoOpinion,
+	} {
+		file = bytes.ReplaceAll(file, []byte("failurePolicy: "+enforced+"\n"), []byte("failurePolicy: "+audited+"\n"))
+	}
+	return file
 }
 
 // validateAdmission validates a copy, because the loader of kube-apiserver reads only files.

@@ -132,7 +132,7 @@ func (h *testHost) onlyAuthorizer() {
 	must(h.t, h.installer().Install(h.t.Context(), options(Hardened)))
 	record, err := ReadRecord(h.layout)
 	must(h.t, err)
-	w := wiring(h.layout, Hardened, false, read(h.t, h.layout.AuthorizationConfig()), nil)
+	w := wiring(h.layout, Record{Profile: Hardened}, read(h.t, h.layout.AuthorizationConfig()), nil)
 	wired, err := apiserver.Wire(h.original, w, apiserver.KubeadmDefault)
 	must(h.t, err)
 	lines := slices.DeleteFunc(strings.SplitAfter(string(wired), "\n"), func(line string) bool {

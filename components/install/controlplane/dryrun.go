@@ -127,7 +127,7 @@ func (p *plan) printObjects(ctx context.Context) error {
 		return err
 	}
 	p.rememberKubeadm(kubeadm)
-	edited, err := kubeadmconfig.Wire(kubeadm, kubeadmWiring(p.Layout, p.Profile, p.record.VerifyKubelets),
+	edited, err := kubeadmconfig.Wire(kubeadm, kubeadmWiring(p.Layout, p.record),
 		p.record.Kubeadm.kubeadm())
 	p.would(edited != kubeadm, "edit ConfigMap kubeadm-config")
 	return err

@@ -23,6 +23,12 @@ import (
 // Extensions has the user's settings for the rules that upstream does not have. A zero field means the
 // default of the profile or of the program.
 type Extensions struct {
+	// AuditOnly is true if the installation denies nothing that was allowed before it. It overrides
+	// the modes of rules.
+	AuditOnly bool `json:"auditOnly,omitempty"`
+	// ExtendTokens is true if kube-apiserver goes on extending the lifetime of ServiceAccount tokens
+	// to a year, for clients that do not read their token again.
+	ExtendTokens bool `json:"extendTokens,omitempty"`
 	// Mode is the mode of all these rules: off, audit or enforce.
 	Mode string `json:"mode,omitempty"`
 	// RuleModes are the modes of single rules, by ID.
@@ -67,7 +73,12 @@ func (b Extensions) Validate() error {
 
 // validate reports invalid options before anything changes.
 func (o Options) validate() error {
-	return errors.Join(host.ValidatePolicy(o.Certificates), o.Extensions.Validate(), o.Policy.Validate(),
+	var mode error
+	if o.Extensions.AuditOnly && o.Profile != Hardened {
+		mode = fmt.Errorf("--mode=audit needs --profile=%s: only there do the in-tree components decide what Bulkhead would "+
+			"deny", Hardened)
+	}
+	return errors.Join(mode, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(), o.Policy.Validate(),
 		o.NodeScope.Validate())
 }
 
@@ -82,6 +93,9 @@ const (
 // setModes sets the flags for a component's rule modes. It always sets the mode of all rules, so
 // that the manifest shows it. It sets modes of single rules only if the user has set them.
 func (b Extensions) setModes(pod *staticpod.Pod, p Profile, prefix string) {
+	if b.AuditOnly {
+		pod.SetArg("audit-only", "true")
+	}
 	pod.SetArg("beyond-upstream", cmp.Or(b.Mode, p.ExtensionMode().String()))
 	if pairs := b.pairsOf(prefix); len(pairs) > 0 {
 		pod.SetArg("rule-mode", strings.Join(pairs, ","))
@@ -115,5 +129,9 @@ func (b Extensions) pairsOf(prefix string) []string {
 
 // In describes in one line the modes that apply with the profile.
 func (b Extensions) In(p Profile) string {
-	return strings.Join(append([]string{cmp.Or(b.Mode, p.ExtensionMode().String())}, b.pairs()...), ", ")
+	modes := strings.Join(append([]string{cmp.Or(b.Mode, p.ExtensionMode().String())}, b.pairs()...), ", ")
+	if b.AuditOnly {
+		return "audit only, nothing is denied (in mode enforce: " + modes + ")"
+	}
+	return modes
 }

@@ -61,6 +61,7 @@ func (b Extensions) validateProxyFlags() []error {
 // If all rules are off or in audit, every answer must be the same as the kubelet's own. That is
 // mode compat, plus the rules in audit.
 func (b Extensions) proxyModes() (map[string]string, error) {
+	b = b.audited()
 	all, err := rules.ParseMode(b.modeOfAll())
 	if err != nil {
 		return nil, err
@@ -87,6 +88,22 @@ func (b Extensions) proxyModes() (map[string]string, error) {
 	return values, nil
 }
 
+// audited returns the settings with which no optional rule is enforced, if the installation only
+// audits. kubelet-auth-proxy has no flag for that: in mode compat, its other rules deny what the
+// kubelet denies too.
+func (b Extensions) audited() Extensions {
+	if !b.AuditOnly {
+		return b
+	}
+	b.Mode, b.RuleModes = rules.Audit.String(), maps.Clone(b.RuleModes)
+	for id, mode := range b.RuleModes {
+		if mode == rules.Enforce.String() {
+			b.RuleModes[id] = rules.Audit.String()
+		}
+	}
+	return b
+}
+
 // modeOfAll returns the mode of all optional rules in a cluster with kubelet-auth-proxy. Only the
 // profile hardened has the proxy, so its default applies.
 func (b Extensions) modeOfAll() string {
@@ -98,6 +115,7 @@ func (b Extensions) modeOfAll() string {
 
 // policyMode returns the mode of the policy for nodes/proxy.
 func (b Extensions) policyMode() (rules.Mode, error) {
+	b = b.audited()
 	all, err := rules.ParseMode(b.modeOfAll())
 	if err != nil {
 		return rules.Off, err

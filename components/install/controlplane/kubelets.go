@@ -30,10 +30,11 @@ const (
 
 // planKubelets finds the user name of kube-apiserver at kubelets, and whether kube-apiserver can
 // require serving certificates of the cluster from them. Once kube-apiserver requires them, this
-// stays, even if a kubelet is unreachable.
+// stays, even if a kubelet is unreachable. An installation that only audits does not require them:
+// a kubelet without one, such as that of a new node, would lose its logs.
 func (p *plan) planKubelets(ctx context.Context, server *apiserver.Manifest) error {
 	p.kubeletClient = KubeletClient(p.Layout, server)
-	if !p.GuardsKubelets() || p.NodesOnly {
+	if !p.GuardsKubelets() || p.NodesOnly || p.Extensions.AuditOnly {
 		return nil
 	}
 	if p.before != nil && p.before.VerifyKubelets {
@@ -51,6 +52,11 @@ func (p *plan) planKubelets(ctx context.Context, server *apiserver.Manifest) err
 // printNodes prints what to do next on the nodes.
 func (p *plan) printNodes() {
 	if !p.GuardsKubelets() || p.record.VerifyKubelets {
+		return
+	}
+	if p.Extensions.AuditOnly {
+		p.Logf("Bulkhead denies nothing (mode audit).\nOn the host of every node, one after the other, as root: " +
+			"bulkhead node install --loopback-clients=allow\nAfter a week: bulkhead audit. Then: bulkhead install --mode=enforce")
 		return
 	}
 	p.Logf("kube-apiserver accepts any serving certificate of a kubelet until all kubelets have one of the cluster:\n%v\n"+

@@ -136,7 +136,7 @@ func (p *plan) wire(server *apiserver.Manifest) error {
 	p.rememberFlags(server)
 	var err error
 	p.wired, err = apiserver.Wire(p.current,
-		wiring(p.Layout, p.Profile, p.record.VerifyKubelets, p.authorization, p.admission), p.record.APIServer.server())
+		wiring(p.Layout, p.record, p.authorization, p.admission), p.record.APIServer.server())
 	if err != nil {
 		return err
 	}

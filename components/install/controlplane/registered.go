@@ -43,6 +43,11 @@ func (p *plan) register(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	want.SetName(registeredName)
+	if p.Extensions.AuditOnly {
+		if err := render.IgnoreFailures(want); err != nil {
+			return false, err
+		}
+	}
 	if have != nil && render.Contains(have.Object, want.Object) {
 		return false, nil
 	}

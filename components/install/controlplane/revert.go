@@ -96,14 +96,14 @@ func (in *Installer) revertKubeadm(ctx context.Context, j *journal.Journal, e jo
 		in.Note("kubeadm-config stays: Bulkhead runs on %s too", others)
 		return nil
 	}
-	if !e.Wrote([]byte(current)) && kubeadmconfig.Wired(before, kubeadmWiring(in.Layout, InTree, false)) {
+	if !e.Wrote([]byte(current)) && kubeadmconfig.Wired(before, kubeadmWiring(in.Layout, Record{Profile: InTree})) {
 		in.Note("kubeadm-config was changed since then: it stays as it is")
 		return nil
 	}
 	if !e.Wrote([]byte(current)) {
 		in.Note("kubeadm-config was changed since then: Bulkhead's edits are taken out of it, the rest is " +
 			"kept")
-		if before, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, InTree, false),
+		if before, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, Record{Profile: InTree}),
 			kubeadmconfig.Read(before)); err != nil || before == current {
 			return err
 		}

@@ -216,7 +216,8 @@ func (p *plan) authorizationNow() ([]byte, error) {
 	if !p.NodeScope.On {
 		return p.authorization, nil
 	}
-	return scope.Authorization(p.Layout, p.authorization)
+	data, err := scope.Authorization(p.Layout, p.authorization)
+	return p.failurePolicy(data), err
 }
 
 func (p *plan) writeScopeRegistration() (bool, error) {
@@ -228,6 +229,7 @@ func (p *plan) writeScopeRegistration() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	data = p.failurePolicy(data)
 	if err := apiserver.ValidateRegistration(data); err != nil {
 		return false, err
 	}

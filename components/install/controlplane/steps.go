@@ -127,12 +127,12 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	p.rememberKubeadm(current)
-	edited, err := kubeadmconfig.Wire(current, kubeadmWiring(p.Layout, p.Profile, p.record.VerifyKubelets),
+	edited, err := kubeadmconfig.Wire(current, kubeadmWiring(p.Layout, p.record),
 		p.record.Kubeadm.kubeadm())
 	if err != nil || edited == current {
 		return false, err
 	}
-	if !kubeadmconfig.Wired(current, kubeadmWiring(p.Layout, p.Profile, p.record.VerifyKubelets)) {
+	if !kubeadmconfig.Wired(current, kubeadmWiring(p.Layout, p.record)) {
 		if _, err := p.write(p.Layout.OriginalKubeadm(), []byte(current), 0o600); err != nil {
 			return false, err
 		}
@@ -151,7 +151,7 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 
 // rememberKubeadm records the old state of the flags that Bulkhead edits.
 func (p *plan) rememberKubeadm(current string) {
-	wiring, read := kubeadmWiring(p.Layout, p.Profile, p.record.VerifyKubelets), kubeadmconfig.Read(current)
+	wiring, read := kubeadmWiring(p.Layout, p.record), kubeadmconfig.Read(current)
 	if !kubeadmconfig.Wired(current, wiring) {
 		p.record.Kubeadm = Edit{Modes: read.Modes}
 	} else if journal.Hash([]byte(current)) != p.record.Kubeadm.Written {

@@ -149,7 +149,7 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed boo
 	}
 	restored := string(original.Data)
 	if !saved || edit.Drifted || journal.Hash([]byte(current)) != edit.Written {
-		if restored, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, InTree, false),
+		if restored, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, Record{Profile: InTree}),
 			edit.kubeadm()); err != nil {
 			return false, err
 		}

@@ -13,27 +13,29 @@ import (
 
 // admissionWiring returns the admission flags of a profile. Hardened keeps in-tree NodeRestriction
 // and sets exact token lifetimes. Otherwise kube-apiserver would extend to a year a token whose
-// lifetime a rule of node-restriction has limited at admission.
-func admissionWiring(l host.Layout, p Profile, verifyKubelets bool) admissionflags.Wiring {
+// lifetime a rule of node-restriction has limited at admission. An installation that only audits
+// does not set them, because clients that do not read their token again would lose access.
+func admissionWiring(l host.Layout, r Record) admissionflags.Wiring {
+	hardened, extends := r.Profile == Hardened, r.Extensions.AuditOnly || r.Extensions.ExtendTokens
 	return admissionflags.Wiring{
-		ConfigFile: l.AdmissionConfig(), Floor: p == Hardened, ExactTokens: p == Hardened,
-		KubeletCA: l.KubeCA().CertFile, VerifyKubelets: p == Hardened && verifyKubelets,
+		ConfigFile: l.AdmissionConfig(), Floor: hardened, ExactTokens: hardened && !extends,
+		KubeletCA: l.KubeCA().CertFile, VerifyKubelets: hardened && r.VerifyKubelets,
 	}
 }
 
-func wiring(l host.Layout, p Profile, verifyKubelets bool, authorization, admission []byte) apiserver.Wiring {
+func wiring(l host.Layout, r Record, authorization, admission []byte) apiserver.Wiring {
 	return apiserver.Wiring{
 		Dir: l.APIServer(), ConfigFile: l.AuthorizationConfig(), ConfigHash: journal.Hash(authorization),
-		Admission: admissionWiring(l, p, verifyKubelets), AdmissionHash: journal.Hash(admission),
+		Admission: admissionWiring(l, r), AdmissionHash: journal.Hash(admission),
 	}
 }
 
 // unwiring returns the data that is needed to undo Bulkhead's edits, in any profile.
-func unwiring(l host.Layout) apiserver.Wiring { return wiring(l, InTree, false, nil, nil) }
+func unwiring(l host.Layout) apiserver.Wiring { return wiring(l, Record{Profile: InTree}, nil, nil) }
 
-func kubeadmWiring(l host.Layout, p Profile, verifyKubelets bool) kubeadmconfig.Wiring {
+func kubeadmWiring(l host.Layout, r Record) kubeadmconfig.Wiring {
 	return kubeadmconfig.Wiring{
 		VolumeName: apiserver.VolumeName, Dir: l.APIServer(), ConfigFile: l.AuthorizationConfig(),
-		Admission: admissionWiring(l, p, verifyKubelets),
+		Admission: admissionWiring(l, r),
 	}
 }

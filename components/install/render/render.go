@@ -147,3 +147,17 @@ func Contains(have, want map[string]any) bool {
 	}
 	return true
 }
+
+// IgnoreFailures sets failurePolicy Ignore for all webhooks of a configuration.
+func IgnoreFailures(registration *unstructured.Unstructured) error {
+	webhooks, _, err := unstructured.NestedSlice(registration.Object, "webhooks")
+	if err != nil {
+		return err
+	}
+	for _, w := range webhooks {
+		if webhook, ok := w.(map[string]any); ok {
+			webhook["failurePolicy"] = "Ignore"
+		}
+	}
+	return unstructured.SetNestedSlice(registration.Object, webhooks, "webhooks")
+}
