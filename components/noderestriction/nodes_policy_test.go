@@ -87,8 +87,9 @@ func TestMachineMismatch(t *testing.T) {
 		{"no row", "n2", "b", nil, 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: tt.node, Labels: map[string]string{"example.com/zone": tt.zone}},
-				Spec: corev1.NodeSpec{Taints: tt.taints}}
+			node := &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: tt.node, Labels: map[string]string{"example.com/zone": tt.zone}},
+				Spec:       corev1.NodeSpec{Taints: tt.taints}}
 			labels, missing := MachineMismatch(policyWithTable(), node)
 			if len(labels) != tt.labels || len(missing) != tt.missing {
 				t.Errorf("got %v, %v", labels, missing)
