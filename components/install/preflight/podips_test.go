@@ -44,12 +44,14 @@ func TestPodIPs(t *testing.T) {
 		level    Level
 		mentions string
 	}{
-		{"inside podCIDRs", rules.Enforce, workerNode("n1", both), runningPod("web", "10.1.0.7"), OK, "all 1 running pods"},
+		{"inside podCIDRs", rules.Enforce, workerNode("n1", both), runningPod("web", "10.1.0.7"), OK,
+			"all 1 running pods"},
 		{"outside podCIDRs", rules.Enforce, workerNode("n1", both), runningPod("web", "10.9.0.7"), Fail, outside},
 		{"the setting is named", rules.Enforce, workerNode("n1", both), runningPod("web", "10.9.0.7"), Fail,
 			"`rules: {modes: {NR-PODIP-1: \"off\"}}`"},
 		{"outside podCIDRs, audited", rules.Audit, workerNode("n1", both), runningPod("web", "10.9.0.7"), OK, outside},
-		{"outside podCIDRs, off", rules.Off, workerNode("n1", both), runningPod("web", "10.9.0.7"), OK, "rule NR-PODIP-1 is off"},
+		{"outside podCIDRs, off", rules.Off, workerNode("n1", both), runningPod("web", "10.9.0.7"), OK,
+			"rule NR-PODIP-1 is off"},
 		{"no podCIDRs", rules.Enforce, workerNode("n1"), runningPod("web", "10.9.0.7"), OK, "all 1 running pods"},
 		{"outside podCIDRs, host network", rules.Enforce, workerNode("n1", both),
 			runningPod("web", "10.9.0.7", onHostNetwork), OK, "all 0 running pods"},

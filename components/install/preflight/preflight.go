@@ -92,7 +92,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
 		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings,
-		scopeFindings, nodePolicyFindings, podIPFindings, windowsFindings, staleTokenFindings,
+		scopeFindings, nodePolicyFindings, podIPFindings, windowsFindings, loopbackFindings, staleTokenFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)
