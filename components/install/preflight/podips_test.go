@@ -56,7 +56,8 @@ func TestPodIPs(t *testing.T) {
 		{"outside podCIDRs, host network", rules.Enforce, workerNode("n1", both),
 			runningPod("web", "10.9.0.7", onHostNetwork), OK, "all 0 running pods"},
 		{"outside podCIDRs, ended", rules.Enforce, workerNode("n1", both),
-			runningPod("web", "10.9.0.7", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), OK, "all 0 running pods"},
+			runningPod("web", "10.9.0.7", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }), OK,
+			"all 0 running pods"},
 		{"second IP outside podCIDRs", rules.Enforce, workerNode("n1", both),
 			runningPod("web", "10.1.0.7", func(p *corev1.Pod) {
 				p.Status.PodIPs = append(p.Status.PodIPs, corev1.PodIP{IP: "2001:db8:9::7"})
