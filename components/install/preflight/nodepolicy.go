@@ -32,7 +32,9 @@ type nodeProblem struct {
 
 // nodePolicyFindings checks the existing Nodes with the rules for a node that registers. A node
 // with a label or taint that is denied keeps working. If its Node is deleted, it cannot register
-// again, and a new node with the same configuration cannot register at all.
+// again, and a new node with the same configuration cannot register at all. A kubelet before 1.32
+// also fails when it restarts: it does not continue with the existing Node if the create request is
+// forbidden (pkg/kubelet/kubelet_node_status.go, KubeletRegistrationGetOnExistsOnly).
 func nodePolicyFindings(ctx context.Context, in Input) ([]Finding, error) {
 	nodes := 0
 	groups := map[nodeProblem]*examples{}
