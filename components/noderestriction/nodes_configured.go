@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -123,15 +124,21 @@ func reviewChangedLabels(q *request, old, node *corev1.Node) *rules.Decision {
 	return nil
 }
 
-// unlisted returns the changed keys that the operator's list does not contain. A label with the
-// value of the machine table is allowed, because the table requires that value.
+// unlisted returns the changed keys that the operator's list does not contain.
 func (q *request) unlisted(changed []string, now map[string]string) []string {
 	if !q.labelsConfigured() {
 		return nil
 	}
-	row := q.configuration.MachineFor(q.node)
+	return unlistedLabels(q.configuration, q.node, changed, now)
+}
+
+// unlistedLabels allows a label with the value of the machine table, because the table requires
+// that value.
+func unlistedLabels(policy *configuration.Configuration, node string, changed []string,
+	now map[string]string) []string {
+	row := policy.MachineFor(node)
 	return slices.DeleteFunc(changed, func(key string) bool {
-		if labelsByKubelet[key] || q.configuration.AllowedLabels.Has(key) {
+		if labelsByKubelet[key] || policy.AllowedLabels.Has(key) {
 			return true
 		}
 		return row != nil && inTable(row.Labels, now, key)

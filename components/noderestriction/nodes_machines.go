@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeaddress"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -61,18 +62,24 @@ func reviewMachineLabels(q *request, changed []string, now map[string]string) *r
 	if row == nil {
 		return nil
 	}
-	var wrong []string
-	for _, key := range changed {
-		if _, listed := row.Labels[key]; listed && !inTable(row.Labels, now, key) {
-			wrong = append(wrong, key)
-		}
-	}
+	wrong := notInTable(row, changed, now)
 	if len(wrong) == 0 {
 		return nil
 	}
 	return q.forbid(machineLabels,
 		fmt.Sprintf("node %q is not allowed to set other labels than the machine table has for %q: %s", q.node, row.Name,
 			some(wrong)))
+}
+
+// notInTable returns the changed keys whose value differs from that of the row.
+func notInTable(row *configuration.Machine, changed []string, now map[string]string) []string {
+	var wrong []string
+	for _, key := range changed {
+		if _, listed := row.Labels[key]; listed && !inTable(row.Labels, now, key) {
+			wrong = append(wrong, key)
+		}
+	}
+	return wrong
 }
 
 // checkMachineAddresses compares the IPs that a node adds with the node's row. It does not resolve

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -111,7 +112,7 @@ func reviewNewTaints(q *request, node *corev1.Node, remembered NodeHistory) *rul
 		if q.configuration.StickyTaints.Has(taint.Key) {
 			marked++
 		}
-		if !q.mayRegisterWith(taint) {
+		if !mayRegisterWith(q.configuration, q.node, taint) {
 			forbidden = append(forbidden, taint.Key)
 		}
 	}
@@ -136,12 +137,15 @@ func reviewNewTaints(q *request, node *corev1.Node, remembered NodeHistory) *rul
 	return nil
 }
 
-func (q *request) mayRegisterWith(taint corev1.Taint) bool {
-	allowed := q.configuration.AllowedTaints
-	if allowed == nil || taintsByThemselves[taint.Key] || allowed.Has(taint.Key) {
+// mayRegisterWith allows all taints if the policy is nil or has no allowedTaints.
+func mayRegisterWith(policy *configuration.Configuration, node string, taint corev1.Taint) bool {
+	if policy == nil || policy.AllowedTaints == nil {
 		return true
 	}
-	row := q.configuration.MachineFor(q.node)
+	if taintsByThemselves[taint.Key] || policy.AllowedTaints.Has(taint.Key) {
+		return true
+	}
+	row := policy.MachineFor(node)
 	return row != nil && has(row.Taints, taint)
 }
 

@@ -133,7 +133,7 @@ var (
 		Optional:  true,
 	}
 	podIPInside = rules.Rule{
-		ID: "NR-PODIP-1",
+		ID: PodIPInside,
 		Description: "A node reports as a new IP of a pod only an IP of its Node or, unless the pod is on the " +
 			"host network, an IP inside the Node's podCIDRs. For an IP family without a podCIDR, it may report " +
 			"any IP.",

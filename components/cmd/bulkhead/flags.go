@@ -143,7 +143,10 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 	findings, err := preflight.Run(ctx, preflight.Input{
 		Policy:              policy,
 		Opened:              opened,
+		Modes:               o.Extensions.Modes(o.Profile),
 		GuardsKubelets:      o.GuardsKubelets(),
+		ExactTokens:         o.Profile == controlplane.Hardened,
+		Metrics:             preflight.ServerMetrics(client.Kubernetes.Discovery().RESTClient()),
 		NodeScope:           o.NodeScope.On,
 		KubeletClient:       controlplane.KubeletClient(f.layout, manifest),
 		Profile:             string(o.Profile),

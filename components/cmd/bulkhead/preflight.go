@@ -18,9 +18,11 @@ func newPreflightCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preflight",
 		Short: "List everything in this cluster that would bypass an installation",
-		Long: `Preflight checks kube-apiserver's flags and version, the RBAC grants of nodes, the
-mirror pods that would be denied, the users with nodes/proxy, and this host. It changes
-nothing. It fails if a check fails. Use it with the flags of bulkhead install.`,
+		Long: `Preflight checks kube-apiserver's flags and version, the RBAC grants of nodes, and this
+host. It also looks for what the installation would deny: mirror pods, labels and taints
+of Nodes, IPs of pods, users with nodes/proxy, programs that use 127.0.0.1:10250, clients
+with old tokens, and Windows nodes. Each finding names the setting that solves it. It
+changes nothing. It fails if a check fails. Use it with the flags of bulkhead install.`,
 		Example: "  bulkhead preflight --config=bulkhead.yaml\n" +
 			"  bulkhead preflight --profile=hardened --node-scope",
 		Args: cobra.NoArgs,

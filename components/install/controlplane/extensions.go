@@ -113,6 +113,18 @@ func (b Extensions) setArgs(pod *staticpod.Pod, p Profile) {
 	}
 }
 
+// Modes returns the mode of every optional rule with the profile. It ignores invalid settings, which
+// Validate reports.
+func (b Extensions) Modes(p Profile) map[rules.ID]rules.Mode {
+	mode, err := rules.ParseMode(cmp.Or(b.Mode, p.ExtensionMode().String()))
+	if err != nil {
+		mode = p.ExtensionMode()
+	}
+	modes, _ := rules.ParseModes(slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules), mode,
+		b.RuleModes)
+	return modes
+}
+
 // pairs returns the modes of single rules in a fixed order.
 func (b Extensions) pairs() []string {
 	var pairs []string

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // Level is the severity of a finding.
@@ -51,12 +52,18 @@ type Input struct {
 	AdmissionConfig string
 	// Policy is the future configuration of node-restriction. It is nil if there is none.
 	Policy *configuration.Configuration
+	// Modes are the modes of the optional rules.
+	Modes map[rules.ID]rules.Mode
 	// GuardsKubelets is true if kubelet-auth-proxy is to be installed. KubeletClient is the user
 	// name of kube-apiserver at the kubelets.
 	GuardsKubelets bool
 	KubeletClient  string
 	// NodeScope is true if tokens are to be limited to the nodes of their pods.
 	NodeScope bool
+	// ExactTokens is true if kube-apiserver is to stop extending the tokens of ServiceAccounts.
+	ExactTokens bool
+	// Metrics reads kube-apiserver's metrics. If it is nil, the check of tokens is skipped.
+	Metrics func(context.Context) (io.ReadCloser, error)
 	// Opened are the annotations that the installer sets on kube-system.
 	Opened map[string]string
 	// Host is used by the checks of the host. If it is nil, they are skipped.
@@ -85,7 +92,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
 		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings,
-		scopeFindings,
+		scopeFindings, nodePolicyFindings, podIPFindings, windowsFindings, loopbackFindings, staleTokenFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)

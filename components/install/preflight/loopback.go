@@ -1,0 +1,96 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	loopbackCheck = "clients of 127.0.0.1:10250"
+	// mostConfigMaps limits the requests of this check.
+	mostConfigMaps = 200
+	// rootCA is the ConfigMap that every pod mounts. It has only a certificate.
+	rootCA = "kube-root-ca.crt"
+)
+
+// loopbackFindings names workloads that connect to the kubelet on the loopback address. There,
+// kubelet-auth-proxy lets the kubelet accept only the proxy's own certificate. Such a workload must
+// be on the host network, because the loopback address of another pod is its own.
+func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
+	if !in.GuardsKubelets {
+		return nil, nil
+	}
+	found, configs := map[string]string{}, configMaps{in: in, matches: map[string]string{}}
+	err := eachPod(ctx, in, "spec.hostNetwork=true", func(pod *corev1.Pod) error {
+		name := workloadOf(pod)
+		if !pod.Spec.HostNetwork || found[name] != "" || isProxy(pod) {
+			return nil
+		}
+		place, err := configs.loopbackIn(ctx, pod)
+		if place != "" {
+			found[name] = place
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return printedLoopback(found, configs.skipped), nil
+}
+
+func printedLoopback(found map[string]string, skipped int) []Finding {
+	var findings []Finding
+	names := make([]string, 0, len(found))
+	for name := range found {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names[:min(len(names), mostNamed)] {
+		findings = append(findings, Finding{Warn, loopbackCheck,
+			fmt.Sprintf("%s: %s. The kubelet answers it with 401 [KA-LOOPBACK-1]. Use the node's address instead: $(NODE_IP) "+
+				"from status.hostIP. Or run `bulkhead node install --loopback-clients=allow` on these nodes", name, found[name])})
+	}
+	if more := len(names) - mostNamed; more > 0 {
+		findings = append(findings, Finding{Warn, loopbackCheck,
+			fmt.Sprintf("%d more workloads use it; change those above, then run this again", more)})
+	}
+	if skipped > 0 {
+		findings = append(findings, Finding{Warn, loopbackCheck,
+			fmt.Sprintf("%d ConfigMaps were not read: the check reads at most %d. Look for 127.0.0.1:10250 in those of the "+
+				"pods on the host network", skipped, mostConfigMaps)})
+	}
+	if len(findings) == 0 {
+		return []Finding{{OK, loopbackCheck, "none among the pods on the host network"}}
+	}
+	return findings
+}
+
+// isProxy excludes kubelet-auth-proxy, which is in front of the kubelet.
+func isProxy(pod *corev1.Pod) bool {
+	return pod.Namespace == metav1.NamespaceSystem && pod.Labels["app.kubernetes.io/name"] == "kubelet-auth-proxy"
+}
+
+// workloadOf names the owner of a pod, so that a DaemonSet is one line. For a ReplicaSet with the
+// hash of a pod template, it names the Deployment. A mirror pod's owner is its Node, so the pod
+// itself is named.
+func workloadOf(pod *corev1.Pod) string {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || owner.Kind == "Node" {
+		return fmt.Sprintf("Pod %s/%s", pod.Namespace, pod.Name)
+	}
+	kind, name := owner.Kind, owner.Name
+	if hash := pod.Labels["pod-template-hash"]; kind == "ReplicaSet" && hash != "" {
+		if deployment, ok := strings.CutSuffix(name, "-"+hash); ok {
+			kind, name = "Deployment", deployment
+		}
+	}
+	return fmt.Sprintf("%s %s/%s", kind, pod.Namespace, name)
+}

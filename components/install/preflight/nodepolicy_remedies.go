@@ -1,0 +1,62 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"fmt"
+	"strings"
+)
+
+// remedy is what an administrator does about a label or a taint that is denied.
+type remedy string
+
+const (
+	allowLabel         remedy = "allowedLabels"
+	allowTaint         remedy = "allowedTaints"
+	setByAdministrator remedy = "administrator"
+	changeMachineLabel remedy = "machines"
+	registerWithTaint  remedy = "registerWithTaints"
+)
+
+// detail describes the problem, its cause and the setting that solves it.
+func (p nodeProblem) detail(nodes string) string {
+	switch p.remedy {
+	case setByAdministrator:
+		return fmt.Sprintf("label %s of node %s: the kubelet set it, and Kubernetes denies it to nodes [NR-NODE-3]. In "+
+			"hardened, nodePolicy cannot allow it. Remove it from the kubelet's --node-labels, and let an administrator set it",
+			p.listed(), nodes)
+	case changeMachineLabel:
+		return fmt.Sprintf("label %s of node %s: %s, and the machine table has another value [NR-MACHINE-2]. Change "+
+			"nodePolicy.machines in the Installation, or the kubelet's --node-labels", p.listed(), nodes, p.cause("label"))
+	case registerWithTaint:
+		return fmt.Sprintf("node %s: a taint of the machine table is missing: %s. A node registers only with it "+
+			"[NR-MACHINE-1]: add it to registerWithTaints of the KubeletConfiguration, or change nodePolicy.machines",
+			nodes, p.listed())
+	case allowTaint:
+		return p.allow("taint", "registerWithTaints of the KubeletConfiguration", "NR-TAINT-1", nodes)
+	default:
+		return p.allow("label", "the kubelet's --node-labels", "NR-LABEL-1", nodes)
+	}
+}
+
+func (p nodeProblem) allow(what, source, rule, nodes string) string {
+	return fmt.Sprintf("%s %s of node %s: %s, and the policy denies it to a node that registers [%s]. To allow it, add "+
+		"this to nodePolicy in the Installation, next to the entries that it has: `nodePolicy: {%s: [%s]}`. Or "+
+		"remove it from %s", what, p.listed(), nodes, p.cause(what), rule, p.remedy, p.quoted(), source)
+}
+
+// cause does not claim what managedFields do not show.
+func (p nodeProblem) cause(what string) string {
+	if p.level == Fail {
+		return "the kubelet set it"
+	}
+	return "the Node's managedFields do not show who set this " + what
+}
+
+func (p nodeProblem) listed() string { return strings.ReplaceAll(p.keys, ",", ", ") }
+
+// quoted returns the keys as YAML.
+func (p nodeProblem) quoted() string {
+	return `"` + strings.ReplaceAll(p.keys, ",", `", "`) + `"`
+}
