@@ -79,7 +79,7 @@ func newNodeInstallCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Move this host's kubelet to 127.0.0.1, where it answers kubelet-auth-proxy only",
+		Short: "Move this host's kubelet to 127.0.0.1, behind kubelet-auth-proxy",
 		Long: `Install makes a certificate for the proxy on this node; has the kubelet accept that
 certificate and no other, listen on 127.0.0.1 and serve with a certificate of the
 cluster; and restarts the kubelet, which takes a few seconds. Pods go on running.
@@ -91,6 +91,12 @@ kubelet's serving certificate and runs the proxy. Install refuses a node for whi
 cluster has no proxy, before it touches anything. If the kubelet, or the proxy, is not
 healthy within --timeout, or on Ctrl-C, the old state is put back. A second run changes
 nothing.
+
+With --loopback-clients=allow, the kubelet on 127.0.0.1 also accepts what it accepted
+before: the client certificates of the cluster, and tokens if its own configuration
+allows them. Clients on the node, also pods with hostNetwork, then reach the kubelet's
+API without Bulkhead's rules. Only the kubelet's own authentication and authorization
+limit them. A later run without the flag keeps the setting.
 
 A kubelet that is not started as kubeadm starts it is refused.`,
 		Args: cobra.NoArgs,
@@ -108,6 +114,10 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 	}
 	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, nodeCertificates)
+	cmd.Flags().Var(&options.LoopbackClients, "loopback-clients",
+		"`deny|allow` clients on this node, other than the proxy, that use the kubelet's API on 127.0.0.1. With allow, only "+
+			"the kubelet's own authentication and authorization limit them, and not Bulkhead's rules. Without this flag, "+
+			"the node keeps its setting. The default on a new node is deny.")
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
 		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the command restores "+
 			"the old state and fails.")
@@ -156,7 +166,9 @@ func newNodeRenewCommand() *cobra.Command {
 		Short: "Update the files that kubelet-auth-proxy reads on this host",
 		Long: `Renew replaces the certificate that the proxy shows the kubelet, if it is due, and the
 proxy's copies of the cluster's client CA and of the kubelet's serving certificate, if
-those have changed. systemd runs it when one of these files changes, and every hour.`,
+those have changed. With --loopback-clients=allow, it also updates the kubelet's
+clientCAFile, which has the proxy's certificate and the cluster's client CA. systemd
+runs it when one of these files changes, and every hour.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := common.installer(cmd.OutOrStdout())

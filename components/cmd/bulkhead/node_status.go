@@ -32,7 +32,8 @@ func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
 	}
 	row(out, "installed by", "bulkhead "+record.Version)
 	rotator := k.Layout.KubeletRotator(record.Certificates, time.Now)
-	printHealth(out, "kubelet", k.System.Closed(ctx, rotator.Leaves[0].Pair, k.Layout.KubeletClientCA()))
+	row(out, "loopback clients", record.LoopbackClients.String()+": "+record.LoopbackClients.Description())
+	printHealth(out, "kubelet", k.System.Closed(ctx, rotator.Leaves[0].Pair, record.LoopbackClients))
 	switch address, err := k.System.ProxyAddress(ctx); {
 	case err != nil:
 		row(out, "proxy", "unknown: cannot ask the API server: "+err.Error())

@@ -19,7 +19,7 @@ import (
 // readClients reads the client certificates again, as the kubelet does when the file changes.
 func (n *testNode) readClients() {
 	n.clients = x509.NewCertPool()
-	data, err := os.ReadFile(n.layout.KubeletClientCA())
+	data, err := os.ReadFile(n.clientCAFile())
 	must(n.t, err)
 	n.clients.AppendCertsFromPEM(data)
 }
@@ -115,4 +115,12 @@ func (n *testNode) withoutClient() map[string]string {
 		}, name)
 	})
 	return all
+}
+
+// clientCAFile is the clientCAFile in the drop-in that the running kubelet has read. It is empty if
+// there is none.
+func (n *testNode) clientCAFile() string {
+	_, after, _ := strings.Cut(n.dropIn, "clientCAFile: ")
+	file, _, _ := strings.Cut(after, "\n")
+	return file
 }

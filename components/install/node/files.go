@@ -25,6 +25,20 @@ authorization:
 serverTLSBootstrap: true
 `
 
+// kubeletDropInAllow is the drop-in with LoopbackAllow. It sets no authorization, no read-only port
+// and no authentication but the clientCAFile, so these stay as the node's own configuration has
+// them. The kubelet merges the drop-in field by field (cmd/kubelet/app/server.go
+// mergeKubeletConfigurations). A read-only port listens on the same address.
+const kubeletDropInAllow = `# Written by bulkhead node install. Not to be edited: it is written again.
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: 127.0.0.1
+authentication:
+  x509:
+    clientCAFile: CLIENT_CA
+serverTLSBootstrap: true
+`
+
 const kubeletUnit = `# Written by bulkhead node install: kubeadm's arguments, and one more.
 [Service]
 Environment="KUBELET_CONFIG_ARGS=ARGS"

@@ -23,14 +23,17 @@ import (
 // cmd/krel/templates/latest/kubeadm/10-kubeadm.conf).
 const configArgs = "KUBELET_CONFIG_ARGS"
 
-// outvoting lists the kubelet flags that override the settings of kubeletDropIn. A flag takes
-// precedence over the configuration file (cmd/kubelet/app/server.go kubeletConfigFlagPrecedence).
-var outvoting = []string{
-	"address", "port", "read-only-port", "client-ca-file", "anonymous-auth", "authentication-token-webhook",
-	"authorization-mode",
-	"rotate-server-certificates", "tls-cert-file", "tls-private-key-file", "healthz-bind-address", "healthz-port",
-	"config-dir",
-}
+// outvoting lists the kubelet flags that override the settings of both drop-ins. outvotingDeny
+// lists those that override only kubeletDropIn. A flag takes precedence over the configuration file
+// (cmd/kubelet/app/server.go kubeletConfigFlagPrecedence).
+var (
+	outvoting = []string{
+		"address", "port", "client-ca-file",
+		"rotate-server-certificates", "tls-cert-file", "tls-private-key-file", "healthz-bind-address", "healthz-port",
+		"config-dir",
+	}
+	outvotingDeny = []string{"read-only-port", "anonymous-auth", "authentication-token-webhook", "authorization-mode"}
+)
 
 // setup describes how this host starts the kubelet without Bulkhead.
 type setup struct {
@@ -41,12 +44,14 @@ type setup struct {
 	// accepts. serving is the file with its serving certificate, which exists once the cluster has
 	// issued one.
 	clientCA, serving string
+	// authFlags are the kubelet's flags that override kubeletDropIn, but not kubeletDropInAllow.
+	authFlags []string
 	// ours is true if the running kubelet reads Bulkhead's configuration directory.
 	ours bool
 }
 
-// inspect fails if the kubelet is not started as kubeadm starts it, or if its flags override
-// kubeletDropIn.
+// inspect fails if the kubelet is not started as kubeadm starts it, or if its flags override both
+// drop-ins.
 func (k *Installer) inspect(ctx context.Context) (*setup, error) {
 	unit, err := k.unit(ctx)
 	if err != nil {
@@ -97,10 +102,12 @@ func (k *Installer) read(pid int, process Process) (*setup, error) {
 	}
 	for _, arg := range process.Args {
 		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-		if strings.HasPrefix(arg, "--") && arg != k.configDirFlag() && slices.Contains(outvoting, name) {
-			return nil, fmt.Errorf(
-				"the kubelet is started with %s, which counts more than its configuration: move it into the file of --config "+
-					"(or, for config-dir, what is in the directory) and restart the kubelet", arg)
+		switch {
+		case !strings.HasPrefix(arg, "--") || arg == k.configDirFlag():
+		case slices.Contains(outvoting, name):
+			return nil, stronger(arg)
+		case slices.Contains(outvotingDeny, name):
+			setup.authFlags = append(setup.authFlags, arg)
 		}
 	}
 	file := staticpod.FlagValue(process.Args, "config")
@@ -111,6 +118,12 @@ func (k *Installer) read(pid int, process Process) (*setup, error) {
 	var err error
 	setup.clientCA, err = readKubeletConfig(file)
 	return setup, err
+}
+
+func stronger(arg string) error {
+	return fmt.Errorf(
+		"the kubelet is started with %s, which counts more than its configuration: move it into the file of --config "+
+			"(or, for config-dir, what is in the directory) and restart the kubelet", arg)
 }
 
 func (k *Installer) configDirFlag() string {

@@ -25,9 +25,10 @@ type System interface {
 	Process(pid int) (Process, error)
 	// Healthy checks the kubelet's health endpoint on loopback.
 	Healthy(ctx context.Context) error
-	// Closed succeeds if the kubelet on loopback accepts this certificate, runs with the
-	// configuration that Bulkhead wrote, and rejects a client without a certificate.
-	Closed(ctx context.Context, client pki.Pair, clientCA string) error
+	// Closed succeeds if the kubelet on loopback accepts this certificate and runs with the
+	// configuration that Bulkhead wrote for this setting. With LoopbackDeny, the kubelet must also
+	// reject a client without a certificate.
+	Closed(ctx context.Context, client pki.Pair, clients LoopbackClients) error
 	// Accepts succeeds if the kubelet on loopback accepts this client certificate.
 	Accepts(ctx context.Context, client tls.Certificate) error
 	// ProxyAddress returns the address on which this node's proxy must listen. It asks the API
@@ -49,6 +50,9 @@ type Process struct {
 // Options are the settings that the user chooses for a node.
 type Options struct {
 	Certificates pki.Policy
+	// LoopbackClients is the setting for clients on the node. If it is empty, the node keeps what is
+	// installed; the first installation uses LoopbackDeny.
+	LoopbackClients LoopbackClients
 	// Timeout bounds each wait.
 	Timeout time.Duration
 }
@@ -101,10 +105,15 @@ func (k *Installer) install(ctx context.Context, o Options) error {
 	switch {
 	case err != nil:
 		return err
-	case changed:
-		k.Logf("The kubelet listens on 127.0.0.1, to its proxy only.")
-	default:
+	case !changed:
 		k.Logf("Nothing had to be changed: the kubelet is behind its proxy.")
+	case p.LoopbackClients == LoopbackAllow:
+		k.Logf("The kubelet listens on 127.0.0.1.")
+	default:
+		k.Logf("The kubelet listens on 127.0.0.1, to its proxy only.")
+	}
+	if p.LoopbackClients == LoopbackAllow {
+		k.Note("loopback clients: allow: %s.", p.LoopbackClients.Description())
 	}
 	return nil
 }

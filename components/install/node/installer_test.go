@@ -87,10 +87,22 @@ var everyNode = []struct {
 		must(t, err)
 		n.start()
 	}},
+	{"node that allows loopback clients, and whose drop-in was changed", func(t *testing.T, n *testNode) {
+		n.newClusterCA("cluster")
+		must(t, n.installer().Install(t.Context(), withClients(LoopbackAllow)))
+		must(t, os.WriteFile(n.layout.KubeletDropIn(), []byte(n.dropIn+"# changed\n"), 0o600))
+		n.start()
+	}},
 }
 
 func (n *testNode) begin() *plan {
-	p, err := n.installer().newPlan(n.t.Context(), kubeletOptions)
+	n.t.Helper()
+	return n.beginWith(kubeletOptions)
+}
+
+func (n *testNode) beginWith(o Options) *plan {
+	n.t.Helper()
+	p, err := n.installer().newPlan(n.t.Context(), o)
 	must(n.t, err)
 	p.journal, err = journal.Begin(n.layout.NodeJournal(), "test")
 	must(n.t, err)
@@ -171,6 +183,8 @@ func TestFailedNodeInstallIsReportedAndRolledBack(t *testing.T) {
 		{"a kubelet that does not come up", func(n *testNode) { n.stuck = true }, "/healthz: connection refused"},
 		{"a kubelet that answers everybody", func(n *testNode) { n.open = true }, "answers 200, not 401"},
 		{"a proxy that does not start", func(n *testNode) { n.proxyDead = true }, "kubelet-auth-proxy on 192.0.2.1:10250"},
+		{"a flag that counts more, since the restart", func(n *testNode) { n.extra = []string{"--read-only-port=10255"} },
+			"--read-only-port=10255, which counts more"},
 		{"a variable that another file sets", func(n *testNode) { n.variableSet = true }, "does an EnvironmentFile"},
 	} {
 		onNode(t, tc.name, func(t *testing.T, n *testNode) {

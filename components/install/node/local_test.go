@@ -106,10 +106,37 @@ func TestClosed(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			k := serveKubelet(t, tc.configz, tc.shown, tc.none)
-			err := closed(t.Context(), k.address, k.client, "/ours.crt", k.roots, "system:node:"+tc.kubelet)
+			err := closed(t.Context(), k.address, k.client, expected{LoopbackDeny, "/ours.crt"}, k.roots,
+				"system:node:"+tc.kubelet)
 			if (err == nil) != (tc.mentions == "") || err != nil && !strings.Contains(err.Error(), tc.mentions) {
 				t.Errorf("error is %v, want %q", err, tc.mentions)
 			}
+		})
+	}
+}
+
+// With LoopbackAllow, the node's own configuration decides about tokens, anonymous requests and
+// authorization.
+func TestClosedWithLoopbackClients(t *testing.T) {
+	own := strings.NewReplacer(`"enabled":false`, `"enabled":true`, "Webhook", "AlwaysAllow").Replace(ourConfigz)
+	for _, tc := range []struct {
+		name, configz string
+		shown, none   int
+		mentions      string
+	}{
+		{"kubelet with tokens, anonymous requests and its own authorization: accepted", own, 200, 200, ""},
+		{"kubelet as with deny, with the other file: accepted", ourConfigz, 200, 401, ""},
+		{"it does not know the proxy", "Unauthorized", 401, 401, "answers the proxy 401"},
+		{"it listens everywhere", strings.Replace(own, "127.0.0.1", "0.0.0.0", 1), 200, 401, "another address"},
+		{"it trusts another CA", strings.Replace(own, "/ours.crt", "/etc/kubernetes/pki/ca.crt", 1), 200, 401,
+			"another authentication.x509.clientCAFile"},
+		{"it signs its own serving certificate", strings.Replace(own, `"serverTLSBootstrap":true`,
+			`"serverTLSBootstrap":false`, 1), 200, 401, "another serverTLSBootstrap"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			k := serveKubelet(t, tc.configz, tc.shown, tc.none)
+			mentions(t, closed(t.Context(), k.address, k.client, expected{LoopbackAllow, "/ours.crt"}, k.roots,
+				"system:node:worker-1"), tc.mentions)
 		})
 	}
 }

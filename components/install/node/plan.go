@@ -40,6 +40,9 @@ func (k *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	if _, err := os.ReadFile(p.setup.clientCA); err != nil {
 		return nil, fmt.Errorf("reading the cluster's client CA: %w", err)
 	}
+	if err := p.resolveLoopback(); err != nil {
+		return nil, err
+	}
 	p.proxy, err = k.findProxy(ctx, min(proxyGrace, o.Timeout))
 	return p, err
 }
@@ -65,6 +68,10 @@ func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (address
 }
 
 func (p *plan) steps() []engine.Step {
+	restart := "restart the kubelet on 127.0.0.1 and wait until it answers the proxy only"
+	if p.LoopbackClients == LoopbackAllow {
+		restart = "restart the kubelet on 127.0.0.1 and wait until it answers the proxy"
+	}
 	return []engine.Step{
 		{Name: "make the certificate by which the kubelet knows the proxy", Apply: p.makeCertificates},
 		{Name: "write the renewal of that certificate (systemd timer and path)", Apply: p.writeRenewal},
@@ -72,7 +79,7 @@ func (p *plan) steps() []engine.Step {
 		// The record must exist before the restart. After the restart, the certificate must be
 		// renewed, even if this run is killed.
 		{Name: "write the record of this node", Apply: p.writeRecord},
-		{Name: "restart the kubelet on 127.0.0.1 and wait until it answers the proxy only", Apply: p.restartKubelet},
+		{Name: restart, Apply: p.restartKubelet},
 		{Name: "wait until the proxy answers on the node's address", Apply: p.waitProxy},
 	}
 }
@@ -91,10 +98,12 @@ func (p *plan) makeCertificates(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	// The journal needs this entry, although it has the directory. In a second run the directory is
-	// not new.
-	if err := p.journal.NewFile(p.Layout.KubeletClientCA()); err != nil {
-		return false, err
+	// The journal needs these entries, although it has the directory. In a second run the directory
+	// is not new. With LoopbackDeny, the second file is the first one.
+	for _, file := range []string{p.Layout.KubeletClientCA(), p.LoopbackClients.clientCAFile(p.Layout)} {
+		if err := p.journal.NewFile(file); err != nil {
+			return false, err
+		}
 	}
 	clientCA, err := os.ReadFile(p.setup.clientCA)
 	if err != nil {
@@ -107,7 +116,12 @@ func (p *plan) makeCertificates(ctx context.Context) (bool, error) {
 	// If the kubelet does not read this file yet, a later step restarts it. The kubelet then reads
 	// the new certificate.
 	renewed, err := p.renewClient(ctx, p.Certificates, false, p.setup.ours)
-	return wrote || len(renewed) > 0, err
+	wrote = wrote || len(renewed) > 0
+	if err != nil {
+		return wrote, err
+	}
+	bundled, err := p.keepBundle(p.LoopbackClients == LoopbackAllow)
+	return wrote || bundled, err
 }
 
 func (p *plan) writeRenewal(ctx context.Context) (changed bool, err error) {
@@ -148,7 +162,7 @@ func (p *plan) writeDropIn(context.Context) (bool, error) {
 	if err := p.journal.NewDir(p.Layout.KubeletConfigDir(), 0o700, atomicfile.KeepOwner); err != nil {
 		return false, err
 	}
-	config := strings.ReplaceAll(kubeletDropIn, "CLIENT_CA", p.Layout.KubeletClientCA())
+	config := strings.ReplaceAll(p.LoopbackClients.dropIn(), "CLIENT_CA", p.LoopbackClients.clientCAFile(p.Layout))
 	wroteConfig, err := p.journal.WriteFile(p.Layout.KubeletDropIn(), atomicfile.Private([]byte(config)))
 	if err != nil {
 		return wroteConfig, err

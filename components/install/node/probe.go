@@ -22,12 +22,13 @@ import (
 const kubeletAddress = "127.0.0.1:10250"
 
 // Closed sends requests to the kubelet on loopback, with and without the certificate.
-func (h LocalHost) Closed(ctx context.Context, client pki.Pair, clientCA string) error {
+func (h LocalHost) Closed(ctx context.Context, client pki.Pair, clients LoopbackClients) error {
 	roots, err := h.clusterCA()
 	if err != nil {
 		return err
 	}
-	return closed(ctx, kubeletAddress, client, clientCA, roots, "system:node:"+h.Layout.NodeName())
+	want := expected{clients: clients, clientCA: clients.clientCAFile(h.Layout)}
+	return closed(ctx, kubeletAddress, client, want, roots, "system:node:"+h.Layout.NodeName())
 }
 
 // Accepts sends a request to the kubelet on loopback. The kubelet authenticates first, so only
@@ -62,11 +63,20 @@ func (h LocalHost) clusterCA() (*x509.CertPool, error) {
 	return roots, nil
 }
 
-func closed(ctx context.Context, address string, client pki.Pair, clientCA string, roots *x509.CertPool,
+// expected are the settings that a kubelet on loopback must run with.
+type expected struct {
+	clients  LoopbackClients
+	clientCA string
+}
+
+func closed(ctx context.Context, address string, client pki.Pair, want expected, roots *x509.CertPool,
 	kubelet string) error {
 	config := servedBy(roots, kubelet)
-	if err := refused(ctx, address, config); err != nil {
-		return err
+	// With LoopbackAllow, the node's own configuration may allow anonymous requests.
+	if want.clients != LoopbackAllow {
+		if err := refused(ctx, address, config); err != nil {
+			return err
+		}
 	}
 	certificate, err := tls.LoadX509KeyPair(client.CertFile, client.KeyFile)
 	if err != nil {
@@ -82,7 +92,7 @@ func closed(ctx context.Context, address string, client pki.Pair, clientCA strin
 	case status != http.StatusOK:
 		return fmt.Errorf("the kubelet answers the proxy %d: %s", status, body)
 	}
-	return configured(body, clientCA)
+	return configured(body, want)
 }
 
 func accepts(ctx context.Context, address string, client tls.Certificate, roots *x509.CertPool, kubelet string) error {
@@ -109,8 +119,8 @@ func refused(ctx context.Context, address string, config *tls.Config) error {
 	return err
 }
 
-// configured checks that no other drop-in or flag overrides kubeletDropIn.
-func configured(configz, clientCA string) error {
+// configured checks that no other drop-in or flag overrides the drop-in of Bulkhead.
+func configured(configz string, want expected) error {
 	var running struct {
 		KubeletConfig struct {
 			Address            string
@@ -125,13 +135,13 @@ func configured(configz, clientCA string) error {
 	if err := json.Unmarshal([]byte(configz), &running); err != nil {
 		return fmt.Errorf("reading the kubelet's /configz: %w", err)
 	}
-	c := running.KubeletConfig
+	c, allow := running.KubeletConfig, want.clients == LoopbackAllow
 	for what, right := range map[string]bool{
 		"address": c.Address == "127.0.0.1", "serverTLSBootstrap": c.ServerTLSBootstrap,
-		"authentication.anonymous":         !c.Authentication.Anonymous.Enabled,
-		"authentication.webhook":           !c.Authentication.Webhook.Enabled,
-		"authentication.x509.clientCAFile": c.Authentication.X509.ClientCAFile == clientCA,
-		"authorization.mode":               c.Authorization.Mode == "Webhook",
+		"authentication.anonymous":         allow || !c.Authentication.Anonymous.Enabled,
+		"authentication.webhook":           allow || !c.Authentication.Webhook.Enabled,
+		"authentication.x509.clientCAFile": c.Authentication.X509.ClientCAFile == want.clientCA,
+		"authorization.mode":               allow || c.Authorization.Mode == "Webhook",
 	} {
 		if !right {
 			return fmt.Errorf("the kubelet runs with another %s than the one in the drop-in of Bulkhead", what)

@@ -40,14 +40,25 @@ func (k *Installer) Renew(ctx context.Context, all bool) (renewed []string, err 
 	}
 	err = k.LockedWithin(ctx, renewTimeout, func() error {
 		// The copies come first: the checks of the kubelet use them to verify its certificate.
-		followed, errFirst := k.settled(ctx, copies)
+		followed, errFirst := k.update(ctx, copies, record.LoopbackClients)
 		client, errClient := k.renewClient(ctx, record.Certificates, all, true)
 		// A file may have changed while renewClient waited for the kubelet.
-		again, errAgain := k.settled(ctx, copies)
+		again, errAgain := k.update(ctx, copies, record.LoopbackClients)
 		renewed = slices.Concat(followed, client, again)
 		return errors.Join(errFirst, errClient, errAgain)
 	})
 	return renewed, err
+}
+
+// update updates the copies, and then the bundle, which depends on one of them. It updates the
+// bundle also if a copy failed, because the proxy's certificate may have changed.
+func (k *Installer) update(ctx context.Context, copies []copied, clients LoopbackClients) ([]string, error) {
+	written, err := k.settled(ctx, copies)
+	bundled, errBundle := k.keepBundle(clients == LoopbackAllow)
+	if bundled {
+		written = append(written, bundleName)
+	}
+	return written, errors.Join(err, errBundle)
 }
 
 // acceptTimeout is how long a kubelet may take to accept a new certificate. The kubelet reads its
@@ -70,6 +81,10 @@ func (k *Installer) renewClient(
 	rotator := k.Layout.KubeletRotator(policy, k.Now)
 	if kubeletReads {
 		rotator.Accepted = func(client tls.Certificate) error {
+			// With LoopbackAllow, the kubelet reads the bundle.
+			if _, err := k.keepBundle(false); err != nil {
+				return err
+			}
 			return k.Until(ctx, acceptTimeout, "the kubelet to accept it", func(ctx context.Context) error {
 				return k.System.Accepts(ctx, client)
 			})
@@ -90,12 +105,15 @@ type Record struct {
 	// ClientCA and Serving are the source files of the proxy's copies.
 	ClientCA string `json:"clientCA"`
 	Serving  string `json:"serving"`
+	// LoopbackClients is the setting for clients on the node.
+	LoopbackClients LoopbackClients `json:"loopbackClients"`
 }
 
 func (p *plan) writeRecord(context.Context) (bool, error) {
-	data, err := json.MarshalIndent(
-		Record{Version: p.Version, Certificates: p.Certificates, ClientCA: p.setup.clientCA, Serving: p.setup.serving},
-		"", "  ")
+	data, err := json.MarshalIndent(Record{
+		Version: p.Version, Certificates: p.Certificates, ClientCA: p.setup.clientCA, Serving: p.setup.serving,
+		LoopbackClients: p.LoopbackClients,
+	}, "", "  ")
 	if err != nil {
 		return false, err
 	}
@@ -103,6 +121,7 @@ func (p *plan) writeRecord(context.Context) (bool, error) {
 }
 
 // ReadRecord returns the record of `bulkhead node install` on this host, or nil if there is none.
+// An older version recorded no LoopbackClients, and denied them.
 func ReadRecord(l host.Layout) (*Record, error) {
 	data, err := os.ReadFile(l.NodeRecord())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +130,7 @@ func ReadRecord(l host.Layout) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Record{}
+	r := &Record{LoopbackClients: LoopbackDeny}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", l.NodeRecord(), err)
 	}

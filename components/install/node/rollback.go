@@ -51,6 +51,9 @@ func (k *Installer) revert(ctx context.Context, timeout time.Duration, j *journa
 
 func (k *Installer) revertFiles(ctx context.Context, j *journal.Journal) error {
 	err := k.RestoreAll(ctx, j.Entries, func(_ context.Context, e journal.Entry) error { return j.Restore(e) })
+	// The restored bundle may be older than the proxy's certificate, which stays.
+	_, bundled := k.keepBundle(false)
+	err = errors.Join(err, bundled)
 	if slices.ContainsFunc(append(k.Layout.RenewalUnits(), k.Layout.KubeletUnit()), j.Touched) {
 		_, reloaded := k.System.Systemctl(ctx, "daemon-reload")
 		err = errors.Join(err, reloaded)

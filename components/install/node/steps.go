@@ -40,13 +40,23 @@ func (p *plan) restartKubelet(ctx context.Context) (bool, error) {
 			return true, err
 		}
 	}
-	return changed, p.waitClosed(ctx, p.Timeout)
+	if err := p.waitClosed(ctx, p.Timeout); err != nil || p.LoopbackClients == LoopbackAllow {
+		return changed, err
+	}
+	// Only now does no kubelet read the bundle of a former setting.
+	removed, err := p.journal.RemoveFile(bundleFile(p.Layout))
+	return changed || removed, err
 }
 
-// waitClosed waits until the kubelet reads Bulkhead's directory, and accepts only the proxy's
-// certificate. It copies the kubelet's serving certificate for the proxy as soon as there is one.
+// waitClosed waits until the kubelet reads Bulkhead's directory, and accepts the proxy's
+// certificate. With LoopbackDeny in the record of this node, it must accept no other client.
+// waitClosed copies the kubelet's serving certificate for the proxy as soon as there is one.
 func (k *Installer) waitClosed(ctx context.Context, timeout time.Duration) error {
 	client := k.Layout.KubeletRotator(zeroPolicy, k.Now).Leaves[0].Pair
+	clients, err := k.loopbackClients()
+	if err != nil {
+		return err
+	}
 	return k.Until(ctx, timeout, "the kubelet on 127.0.0.1", func(ctx context.Context) error {
 		if err := k.System.Healthy(ctx); err != nil {
 			return fmt.Errorf("/healthz: %w", err)
@@ -59,17 +69,28 @@ func (k *Installer) waitClosed(ctx context.Context, timeout time.Duration) error
 			return fmt.Errorf("it was started without %s: does an EnvironmentFile of kubelet.service set %s?", k.configDirFlag(),
 				configArgs)
 		}
-		if _, err := k.follow(k.copies(setup.clientCA, setup.serving)); err != nil {
+		if err := setup.permits(clients); err != nil {
 			return err
 		}
-		if err := k.System.Closed(ctx, client, k.Layout.KubeletClientCA()); err != nil {
+		if err := k.refresh(setup); err != nil {
+			return err
+		}
+		if err := k.System.Closed(ctx, client, clients); err != nil {
 			return err
 		}
 		// Copy again: the kubelet may have got its certificate after the first copy, and the next
 		// step waits for the proxy.
-		_, err = k.follow(k.copies(setup.clientCA, setup.serving))
-		return err
+		return k.refresh(setup)
 	})
+}
+
+// refresh updates the proxy's copies, and the bundle if there is one.
+func (k *Installer) refresh(setup *setup) error {
+	if _, err := k.follow(k.copies(setup.clientCA, setup.serving)); err != nil {
+		return err
+	}
+	_, err := k.keepBundle(false)
+	return err
 }
 
 // waitProxy waits until the proxy of this node answers.

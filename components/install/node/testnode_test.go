@@ -197,8 +197,8 @@ func (n *testNode) Healthy(context.Context) error {
 	return nil
 }
 
-func (n *testNode) Closed(_ context.Context, client pki.Pair, clientCA string) error {
-	if !strings.Contains(n.dropIn, "clientCAFile: "+clientCA) {
+func (n *testNode) Closed(_ context.Context, client pki.Pair, clients LoopbackClients) error {
+	if n.clientCAFile() != clients.clientCAFile(n.layout) {
 		return errors.New("it trusts another CA")
 	}
 	pair, err := tls.LoadX509KeyPair(client.CertFile, client.KeyFile)
