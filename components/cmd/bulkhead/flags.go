@@ -28,6 +28,8 @@ import (
 type hostFlags struct {
 	layout     host.Layout
 	kubeconfig string
+	// ignored are the preflight checks whose failure is only a warning.
+	ignored []string
 }
 
 func (f *hostFlags) add(fs *pflag.FlagSet) {
@@ -145,7 +147,9 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 		Opened:              opened,
 		Modes:               o.Extensions.Modes(o.Profile),
 		GuardsKubelets:      o.GuardsKubelets(),
-		ExactTokens:         o.Profile == controlplane.Hardened,
+		ExactTokens:         o.Profile == controlplane.Hardened && !o.Extensions.ExtendTokens,
+		AuditOnly:           o.Extensions.AuditOnly,
+		Accepted:            f.ignored,
 		Metrics:             preflight.ServerMetrics(client.Kubernetes.Discovery().RESTClient()),
 		NodeScope:           o.NodeScope.On,
 		KubeletClient:       controlplane.KubeletClient(f.layout, manifest),

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
 const defaultTimeout = 3 * time.Minute
@@ -103,6 +106,9 @@ func (f *installFlags) add(fs *pflag.FlagSet) {
 			"an approver of kubelets' serving certificates, and a policy for nodes/proxy. Without this flag, the value of "+
 			"the last install, or that of the cluster if Bulkhead runs on another control-plane host. --kubelet-api=false "+
 			"removes it from the cluster, and from each node after bulkhead node uninstall on its host.")
+	fs.StringSliceVar(&f.ignored, "ignore-preflight-errors", nil,
+		"Preflight checks whose FAIL becomes a warning: "+strings.Join(preflight.Acceptable(), ", ")+
+			". What they name stops working.")
 	addNodeScopeFlags(fs, &f.options.NodeScope)
 	fs.BoolVar(&f.options.NodesOnly, "nodes-only", false,
 		"Install only what bulkhead node install needs on the nodes, and do not change kube-apiserver. Then a later run "+
@@ -120,6 +126,12 @@ func (f *installFlags) resolve(fs *pflag.FlagSet, in io.Reader, out io.Writer) (
 		}
 		if err := f.applyConfig(out, fs, file); err != nil {
 			return f.options, err
+		}
+	}
+	for _, name := range f.ignored {
+		if !slices.Contains(preflight.Acceptable(), name) {
+			return f.options, fmt.Errorf("--ignore-preflight-errors: %q cannot be ignored: only %s", name,
+				strings.Join(preflight.Acceptable(), ", "))
 		}
 	}
 	if f.options.Profile, err = controlplane.ParseProfile(f.profile); err != nil {

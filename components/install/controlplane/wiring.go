@@ -16,10 +16,10 @@ import (
 // lifetime a rule of node-restriction has limited at admission. An installation that only audits
 // does not set them, because clients that do not read their token again would lose access.
 func admissionWiring(l host.Layout, r Record) admissionflags.Wiring {
-	hardened, extends := r.Profile == Hardened, r.Extensions.AuditOnly || r.Extensions.ExtendTokens
 	return admissionflags.Wiring{
-		ConfigFile: l.AdmissionConfig(), Floor: hardened, ExactTokens: hardened && !extends,
-		KubeletCA: l.KubeCA().CertFile, VerifyKubelets: hardened && r.VerifyKubelets,
+		ConfigFile: l.AdmissionConfig(), Floor: r.Profile == Hardened,
+		ExactTokens: r.Profile == Hardened && !r.Extensions.AuditOnly && !r.Extensions.ExtendTokens,
+		KubeletCA:   l.KubeCA().CertFile, VerifyKubelets: r.Profile == Hardened && r.VerifyKubelets,
 	}
 }
 

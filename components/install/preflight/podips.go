@@ -13,15 +13,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
+const podIPCheck = "IPs of pods"
+
 // podIPFindings checks the IPs of the running pods with NR-PODIP-1. Network plugins with their own
 // address pool assign IPs outside the Nodes' podCIDRs. New pods would stay Pending there.
 //
 // The rule allows every IP of a family for which the Node has no podCIDR, and so does this check.
 func podIPFindings(ctx context.Context, in Input) ([]Finding, error) {
-	const check = "IPs of pods"
 	mode := in.Modes[noderestriction.PodIPInside]
 	if mode == rules.Off {
-		return []Finding{{OK, check, "not restricted: rule NR-PODIP-1 is off"}}, nil
+		return []Finding{{OK, podIPCheck, "not restricted: rule NR-PODIP-1 is off"}}, nil
 	}
 	nodes, err := addressesOfNodes(ctx, in)
 	if err != nil {
@@ -45,13 +46,13 @@ func podIPFindings(ctx context.Context, in Input) ([]Finding, error) {
 	const setting = "`rules: {modes: {NR-PODIP-1: \"off\"}}` in the Installation, or --rule-mode=NR-PODIP-1=off"
 	switch {
 	case outside.count == 0:
-		return []Finding{{OK, check, fmt.Sprintf("NR-PODIP-1 allows those of all %d running pods", checked)}}, nil
+		return []Finding{{OK, podIPCheck, fmt.Sprintf("NR-PODIP-1 allows those of all %d running pods", checked)}}, nil
 	case mode == rules.Audit:
-		return []Finding{{OK, check,
+		return []Finding{{OK, podIPCheck,
 			fmt.Sprintf("%d of %d running pods have an IP outside the podCIDRs of their Node: %s. NR-PODIP-1 only audits "+
 				"this; before you enforce, set %s", outside.count, checked, &outside, setting)}}, nil
 	}
-	return []Finding{{Fail, check,
+	return []Finding{{Fail, podIPCheck,
 		fmt.Sprintf("%d of %d running pods have an IP outside the podCIDRs of their Node: %s. NR-PODIP-1 would deny such "+
 			"IPs, and new pods would stay Pending. Set %s", outside.count, checked, &outside, setting)}}, nil
 }

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"k8s.io/client-go/kubernetes"
@@ -58,6 +60,10 @@ type Input struct {
 	// name of kube-apiserver at the kubelets.
 	GuardsKubelets bool
 	KubeletClient  string
+	// AuditOnly is true if the installation denies nothing.
+	AuditOnly bool
+	// Accepted are names of [Acceptable] whose failure is only a warning.
+	Accepted []string
 	// NodeScope is true if tokens are to be limited to the nodes of their pods.
 	NodeScope bool
 	// ExactTokens is true if kube-apiserver is to stop extending the tokens of ServiceAccounts.
@@ -92,7 +98,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
 		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings,
-		scopeFindings, nodePolicyFindings, podIPFindings, windowsFindings, loopbackFindings, staleTokenFindings,
+		scopeFindings, compatibilityFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)
@@ -100,6 +106,40 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	}
 	return findings, errors.Join(errs...)
 }
+
+// compatibilityFindings judges what works now and would stop. An installation that only audits denies
+// none of it, so there a FAIL is only a warning.
+func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
+	var findings []Finding
+	var errs []error
+	for _, check := range []func(context.Context, Input) ([]Finding, error){
+		nodePolicyFindings, podIPFindings, windowsFindings, loopbackFindings, staleTokenFindings,
+	} {
+		found, err := check(ctx, in)
+		findings = append(findings, found...)
+		errs = append(errs, err)
+	}
+	for i, f := range findings {
+		if f.Level == Fail && (in.AuditOnly || slices.Contains(in.Accepted, flagName(f.Check))) {
+			findings[i].Level = Warn
+			if in.AuditOnly {
+				findings[i].Detail = "before mode enforce: " + f.Detail
+			}
+		}
+	}
+	return findings, errors.Join(errs...)
+}
+
+// Acceptable are the checks whose failure the user may accept, with "-" for each space.
+func Acceptable() []string {
+	var names []string
+	for _, check := range []string{nodePolicyCheck, podIPCheck, staleTokenCheck} {
+		names = append(names, flagName(check))
+	}
+	return names
+}
+
+func flagName(check string) string { return strings.ReplaceAll(check, " ", "-") }
 
 // Failed reports whether a finding prevents the installation.
 func Failed(findings []Finding) bool {

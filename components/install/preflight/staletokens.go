@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+const staleTokenCheck = "clients with old tokens"
+
 const (
 	// staleTokens counts the requests with a token that is older than an hour, and that is still
 	// valid only because kube-apiserver extends tokens (pkg/serviceaccount/metrics.go).
@@ -34,29 +36,28 @@ func ServerMetrics(client rest.Interface) func(context.Context) (io.ReadCloser, 
 // staleTokenFindings looks for clients that never read their token again. Their token works for a
 // year while kube-apiserver extends tokens, and for about an hour after that.
 func staleTokenFindings(ctx context.Context, in Input) ([]Finding, error) {
-	const check = "clients with old tokens"
 	if !in.ExactTokens || in.Metrics == nil {
 		return nil, nil
 	}
 	if value, _ := in.Server.Arg(extendFlag); value == "false" {
-		return []Finding{{OK, check, "kube-apiserver already has --" + extendFlag + "=false: nothing changes for them"}}, nil
+		return []Finding{{OK, staleTokenCheck, "kube-apiserver already has --" + extendFlag + "=false: nothing changes for them"}}, nil
 	}
 	count, err := readStaleTokens(ctx, in)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return []Finding{{Warn, check,
+		return []Finding{{Warn, staleTokenCheck,
 			fmt.Sprintf("cannot read kube-apiserver's metric %s: %v. Check it before you install: if it is not 0, clients "+
 				"lose access. To keep extended tokens, install with --extend-token-expiration", staleTokens, err)}}, nil
 	case count > 0:
-		return []Finding{{Fail, check,
+		return []Finding{{Fail, staleTokenCheck,
 			fmt.Sprintf("%s is %.0f: clients use tokens that would have expired with --%s=false. Find them in the audit log "+
 				"by the annotation authentication.k8s.io/stale-token, and update or restart them. The metric is 0 again after "+
 				"a restart of kube-apiserver. To keep extended tokens, install with --extend-token-expiration",
 				staleTokens, count, extendFlag)}}, nil
 	}
-	return []Finding{{OK, check, "none since this API server started (" + staleTokens + " is 0)"}}, nil
+	return []Finding{{OK, staleTokenCheck, "none since this API server started (" + staleTokens + " is 0)"}}, nil
 }
 
 // readStaleTokens reads one line at a time, because the metrics of a large cluster have many
