@@ -70,7 +70,7 @@ func (z *Authorizer) decide(ctx context.Context, a *request) rules.Decision {
 		return v
 	}
 	d := v.AsFinding(rules.NoOpinion)
-	d.Rule = audited.ID
+	d.Rule, d.Message = audited.ID, ""
 	return d
 }
 

@@ -74,7 +74,8 @@ func (d Decision) Reason() string {
 }
 
 // AsFinding returns the decision of an installation that does not enforce the rule: effect, and the
-// denial as the last finding. A decision that does not deny stays as it is.
+// denial as the last finding. No opinion keeps the rule and the message, as in an authorizer's reason.
+// A decision that does not deny stays as it is.
 func (d Decision) AsFinding(effect Effect) Decision {
 	if d.Effect == Allow || d.Effect == NoOpinion {
 		return d
@@ -83,10 +84,14 @@ func (d Decision) AsFinding(effect Effect) Decision {
 	if message == "" && d.Status != nil {
 		message = d.Status.Message
 	}
-	return Decision{
+	found := Decision{
 		Effect: effect, Findings: append(d.Findings, Finding{Rule: d.Rule, Message: message}),
 		Warnings: d.Warnings, Annotations: d.Annotations,
 	}
+	if effect == NoOpinion {
+		found.Rule, found.Message = d.Rule, d.Message
+	}
+	return found
 }
 
 // Parts returns the decision as an authorizer of k8s.io/apiserver returns it. The error is always

@@ -6,6 +6,8 @@ package rules
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
@@ -49,5 +51,29 @@ func TestReasonOfDecision(t *testing.T) {
 				t.Errorf("as an authorizer: %v, %q, %v", decision, reason, err)
 			}
 		})
+	}
+}
+
+func TestAsFinding(t *testing.T) {
+	denied := Decision{Rule: "NA-1", Message: "no", Code: 429, Findings: []Finding{{Rule: "NA-0"}}}
+	found := []Finding{{Rule: "NA-0"}, {Rule: "NA-1", Message: "no"}}
+	for _, tt := range []struct {
+		name   string
+		d      Decision
+		effect Effect
+		want   Decision
+	}{
+		{"an authorizer keeps the reason", denied, NoOpinion,
+			Decision{Effect: NoOpinion, Rule: "NA-1", Message: "no", Findings: found}},
+		{"admission allows without a rule", denied, Allow, Decision{Effect: Allow, Findings: found}},
+		{"a status gives the message", Decision{Rule: "NR-1", Status: &metav1.Status{Message: "m"}}, Allow,
+			Decision{Effect: Allow, Findings: []Finding{{Rule: "NR-1", Message: "m"}}}},
+		{"allowed: unchanged", Decision{Effect: Allow, Rule: "NA-1"}, NoOpinion, Decision{Effect: Allow, Rule: "NA-1"}},
+		{"no opinion: unchanged", Decision{Effect: NoOpinion, Rule: "NA-1"}, Allow,
+			Decision{Effect: NoOpinion, Rule: "NA-1"}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.d.AsFinding(tt.effect)); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
+		}
 	}
 }

@@ -162,22 +162,42 @@ type Decision struct {
 	Reason, EvaluationError string
 }
 
-// CanaryDecision asks whether a node that does not exist may read a secret. The answer is always
-// no. The reason shows which authorizer decided.
+// CanaryDecision asks whether a node that does not exist may read a secret. The answer is no. The
+// reason shows which authorizer decided.
+//
+// In an installation that only audits, RBAC may allow it: the ClusterRole system:node may still be
+// bound to all nodes. Then CanaryDecision asks about a resource that no role has, and only
+// node-authorizer gives a reason for that. It is an error if node-authorizer does not.
 func (c *Client) CanaryDecision(ctx context.Context) (Decision, error) {
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:   "system:node:" + canaryNode,
-		Groups: []string{"system:nodes", "system:authenticated"},
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: "kube-system", Verb: "get", Version: "v1", Resource: "secrets", Name: canaryNode,
-		},
-	}}
-	answer, err := c.Kubernetes.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, createOptions)
+	answer, err := c.canary(ctx, authorizationv1.ResourceAttributes{
+		Namespace: "kube-system", Verb: "get", Version: "v1", Resource: "secrets", Name: canaryNode})
 	if err != nil {
 		return Decision{}, err
 	}
-	if answer.Status.Allowed {
-		return Decision{}, fmt.Errorf("node %s, which does not exist, may read secrets: %s", canaryNode, answer.Status.Reason)
+	if !answer.Allowed {
+		return Decision{Reason: answer.Reason, EvaluationError: answer.EvaluationError}, nil
 	}
-	return Decision{Reason: answer.Status.Reason, EvaluationError: answer.Status.EvaluationError}, nil
+	allowedBy := answer.Reason
+	answer, err = c.canary(ctx, authorizationv1.ResourceAttributes{
+		Verb: "get", Group: "bulkhead.dev", Version: "v1", Resource: "canaries", Name: canaryNode})
+	if err != nil {
+		return Decision{}, err
+	}
+	if answer.Allowed || !strings.Contains(answer.Reason, "[NA-") {
+		return Decision{}, fmt.Errorf("node %s, which does not exist, may read secrets: %s", canaryNode, allowedBy)
+	}
+	return Decision{Reason: answer.Reason, EvaluationError: answer.EvaluationError}, nil
+}
+
+func (c *Client) canary(ctx context.Context, resource authorizationv1.ResourceAttributes) (
+	authorizationv1.SubjectAccessReviewStatus, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:   "system:node:" + canaryNode,
+		Groups: []string{"system:nodes", "system:authenticated"}, ResourceAttributes: &resource,
+	}}
+	answer, err := c.Kubernetes.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, createOptions)
+	if err != nil {
+		return authorizationv1.SubjectAccessReviewStatus{}, err
+	}
+	return answer.Status, nil
 }

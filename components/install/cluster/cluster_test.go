@@ -57,18 +57,25 @@ func serve(t *testing.T, handler http.HandlerFunc) *Client {
 }
 
 func TestCanaryDecision(t *testing.T) {
+	allow := authorizationv1.SubjectAccessReviewStatus{Allowed: true}
 	for _, tc := range []struct {
 		name   string
 		answer authorizationv1.SubjectAccessReviewStatus
+		// second is the answer about a resource that no role has.
+		second authorizationv1.SubjectAccessReviewStatus
 		want   Decision
 		ok     bool
 	}{
 		{"denial is returned with its reason",
-			authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "no [NA-SECRET-1]"},
+			authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "no [NA-SECRET-1]"}, allow,
 			Decision{Reason: "no [NA-SECRET-1]"}, true},
-		{"failed call is returned", authorizationv1.SubjectAccessReviewStatus{EvaluationError: "refused"},
+		{"failed call is returned", authorizationv1.SubjectAccessReviewStatus{EvaluationError: "refused"}, allow,
 			Decision{EvaluationError: "refused"}, true},
-		{"an allowance is an alarm", authorizationv1.SubjectAccessReviewStatus{Allowed: true}, Decision{}, false},
+		{"an allowance is an alarm", allow, authorizationv1.SubjectAccessReviewStatus{}, Decision{}, false},
+		{"an allowance by RBAC, and node-authorizer only audits", allow,
+			authorizationv1.SubjectAccessReviewStatus{Reason: "no [NA-RESOURCE-1]"}, Decision{Reason: "no [NA-RESOURCE-1]"}, true},
+		{"everything is allowed", allow, authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "[NA-X-1]"},
+			Decision{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var asked authorizationv1.SubjectAccessReview
@@ -78,6 +85,9 @@ func TestCanaryDecision(t *testing.T) {
 				}
 				answer := asked
 				answer.Status = tc.answer
+				if asked.Spec.ResourceAttributes.Resource != "secrets" {
+					answer.Status = tc.second
+				}
 				w.Header().Set("Content-Type", "application/json")
 				if err := json.NewEncoder(w).Encode(answer); err != nil {
 					t.Error(err)

@@ -109,7 +109,7 @@ func TestAuditOnlyDeniesNothing(t *testing.T) {
 		rule string
 	}{
 		{"denied by a rule", func() rules.Decision { return rules.Decision{Rule: "NA-TEST-1", Message: "not yours"} },
-			good, status{}, "NA-TEST-1"},
+			good, status{Reason: "not yours [NA-TEST-1]"}, "NA-TEST-1"},
 		{"allowed", func() rules.Decision { return rules.Decision{Effect: rules.Allow, Rule: "NA-TEST-1"} },
 			good, status{Allowed: true, Reason: "[NA-TEST-1]"}, ""},
 		{"no opinion", func() rules.Decision { return rules.Decision{Effect: rules.NoOpinion, Rule: "NA-TEST-1"} },
@@ -117,9 +117,11 @@ func TestAuditOnlyDeniesNothing(t *testing.T) {
 		{"denied by a rule that stays enforced", func() rules.Decision {
 			return rules.Decision{Rule: "NA-REVOKE-1", Message: "revoked"}
 		}, good, denied("revoked [NA-REVOKE-1]"), ""},
-		{"panic", func() rules.Decision { panic("bug") }, good, status{}, "none"},
-		{"too many selector requirements", nil, selecting(maxRequirements + 1), status{}, "NA-LIMIT"},
-		{"too large", nil, head + strings.Repeat(" ", maxBody) + `{}}`, status{}, "NA-LIMIT"},
+		{"panic", func() rules.Decision { panic("bug") }, good, status{Reason: "internal error"}, "none"},
+		{"too many selector requirements", nil, selecting(maxRequirements + 1),
+			status{Reason: "more than 1000 selector requirements [NA-LIMIT]"}, "NA-LIMIT"},
+		{"too large", nil, head + strings.Repeat(" ", maxBody) + `{}}`,
+			status{Reason: "a review of more than 65536 bytes [NA-LIMIT]"}, "NA-LIMIT"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			config := testConfig(func(context.Context, authorizer.Attributes) rules.Decision { return tt.d() })
