@@ -110,3 +110,23 @@ func (h *testHost) auditsOnly(want bool) {
 		}
 	}
 }
+
+// Accounts keep their scope when the mode changes. Failures of their webhooks must not deny either.
+func TestAuditModeKeepsScopedAccounts(t *testing.T) {
+	onHost(t, "from enforce to audit and back", func(t *testing.T, h *testHost) {
+		for _, audit := range []bool{false, true, false} {
+			o := said(Extensions{AuditOnly: audit})
+			o.NodeScope.On = true
+			must(t, h.installer().Install(t.Context(), o))
+			if !audit {
+				h.sync("agent")
+			}
+			h.holds(1)
+			authorization, admission := string(read(t, h.layout.AuthorizationConfig())), string(read(t, h.layout.ScopeRegistration()))
+			if strings.Contains(authorization, "failurePolicy: Deny") == audit ||
+				strings.Contains(admission, "failurePolicy: Fail") == audit {
+				t.Errorf("audit %v:\n%s\n%s", audit, authorization, admission)
+			}
+		}
+	})
+}

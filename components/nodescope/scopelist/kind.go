@@ -55,7 +55,8 @@ func authorizerConditions(root *yaml.Node) (*yaml.Node, error) {
 	webhook := field(entry, "webhook")
 	return field(webhook, "matchConditions"), errors.Join(
 		is(entry, map[string][]string{"type": {"Webhook"}}),
-		is(webhook, map[string][]string{"failurePolicy": {"Deny"}}),
+		// An installation that only audits has NoOpinion.
+		is(webhook, map[string][]string{"failurePolicy": {"Deny", "NoOpinion"}}),
 	)
 }
 
@@ -69,7 +70,8 @@ func webhookConditions(root *yaml.Node) (*yaml.Node, error) {
 		return nil, err
 	}
 	return field(entry, "matchConditions"), is(entry, map[string][]string{
-		"failurePolicy": {"Fail"}, "sideEffects": {"None"},
+		// An installation that only audits has Ignore.
+		"failurePolicy": {"Fail", "Ignore"}, "sideEffects": {"None"},
 		// A webhook that hangs delays every write of a listed account by this time.
 		"timeoutSeconds": {"1", "2"},
 	})

@@ -105,9 +105,9 @@ func TestReplacedListIsWrittenAgain(t *testing.T) {
 		settle(20)
 		w.expectState("afterwards", "agent", both)
 		w.expectEvents("afterwards", "NodeScoped")
-		w.place("admission", strings.Replace(admissionFile, "Fail", "Ignore", 1))
+		w.place("admission", strings.Replace(admissionFile, "Fail", "Maybe", 1))
 		settle(2)
-		w.expectProblem("a file of somebody else", `failurePolicy is "Ignore"`)
+		w.expectProblem("a file of somebody else", `failurePolicy is "Maybe"`)
 		stop()
 	})
 }

@@ -94,7 +94,7 @@ func TestTheLastGoodIsKept(t *testing.T) {
 		!strings.Contains(err.Error(), "the API server would not load it: no good") || read() != good {
 		t.Errorf("%v, %v", wrote, err)
 	}
-	foreign := strings.Replace(good, "Deny", "NoOpinion", 1)
+	foreign := strings.Replace(good, "Deny", "Maybe", 1)
 	write(foreign)
 	if _, err := f.Look(); err == nil {
 		t.Error("a file that is not ours is read")
