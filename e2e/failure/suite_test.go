@@ -6,9 +6,12 @@
 package failure_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
@@ -20,4 +23,6 @@ var (
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
-func TestSpecsNameRules(t *testing.T) { framework.CheckNames(t, nodeauthorizer.Rules) }
+func TestSpecsNameRules(t *testing.T) {
+	framework.CheckNames(t, slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules))
+}

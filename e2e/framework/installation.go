@@ -47,6 +47,8 @@ type Installation struct {
 // Extensions is about the rules that upstream does not have. A zero field means the profile's
 // default.
 type Extensions struct {
+	AuditOnly                bool              `json:"auditOnly"`
+	ExtendTokens             bool              `json:"extendTokens"`
 	Mode                     string            `json:"mode"`
 	RuleModes                map[string]string `json:"ruleModes"`
 	TerminatedPodGrace       *time.Duration    `json:"terminatedPodGrace"`
@@ -60,7 +62,12 @@ func (b Extensions) flags() string {
 	for _, id := range slices.Sorted(maps.Keys(b.RuleModes)) {
 		modes = append(modes, id+"="+b.RuleModes[id])
 	}
-	flags := fmt.Sprintf(" --beyond-upstream=%s --rule-mode=%s", b.Mode, strings.Join(modes, ","))
+	mode := "enforce"
+	if b.AuditOnly {
+		mode = "audit"
+	}
+	flags := fmt.Sprintf(" --mode=%s --extend-token-expiration=%t --beyond-upstream=%s --rule-mode=%s", mode, b.ExtendTokens,
+		b.Mode, strings.Join(modes, ","))
 	if b.TerminatedPodGrace != nil {
 		flags += fmt.Sprintf(" --terminated-pod-grace=%s", *b.TerminatedPodGrace)
 	}

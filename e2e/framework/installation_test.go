@@ -28,24 +28,24 @@ func TestCommand(t *testing.T) {
 		want string
 	}{
 		{"in-tree uninstalls Bulkhead", Installation{Profile: InTree}, "bulkhead uninstall"},
-		{"unset options stay unset", defaults, plain + " --beyond-upstream= --rule-mode="},
+		{"unset options stay unset", defaults, plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream= --rule-mode="},
 		{
 			"set options are repeated", installed,
-			plain + " --beyond-upstream=enforce --rule-mode=NA-CSR-1=audit,NA-SA-3=off --terminated-pod-grace=5s " +
+			plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream=enforce --rule-mode=NA-CSR-1=audit,NA-SA-3=off --terminated-pod-grace=5s " +
 				"--credential-provider-tokens=true",
 		},
 		{
 			"audit mode applies to all rules", installed.Auditing(time.Second),
-			plain + " --beyond-upstream=audit --rule-mode= --terminated-pod-grace=1s --credential-provider-tokens=true",
+			plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream=audit --rule-mode= --terminated-pod-grace=1s --credential-provider-tokens=true",
 		},
 		{
 			"node scope options are repeated",
 			read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
 				"nodeScope": {"on": true, "customResources": "a.example.com=field:spec.node"}}`),
-			plain + " --node-scope --node-scope-custom-resources='a.example.com=field:spec.node' --beyond-upstream= --rule-mode=",
+			plain + " --node-scope --node-scope-custom-resources='a.example.com=field:spec.node' --mode=enforce --extend-token-expiration=false --beyond-upstream= --rule-mode=",
 		},
 		{"default grace period is explicit, to undo another one", defaults.Undoing(),
-			plain + " --beyond-upstream= --rule-mode= --terminated-pod-grace=30s"},
+			plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream= --rule-mode= --terminated-pod-grace=30s"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := tc.in.Command(); got != tc.want {

@@ -152,6 +152,13 @@ func (m *NewMachine) connect(ctx context.Context, node *corev1.Node) error {
 	return nil
 }
 
+// UseRange makes the machine's pod network use a range that is not the Node's podCIDR, as network
+// plugins with their own address pool do.
+func (m *NewMachine) UseRange(ctx context.Context, cidr string) {
+	ginkgo.GinkgoHelper()
+	m.Run(ctx, rangeScript(podNetwork, cidr))
+}
+
 // remove removes the Node, the routes to it and the machine.
 func (m *NewMachine) remove(ctx context.Context) error {
 	err := m.Client.CoreV1().Nodes().Delete(ctx, m.Name, metav1.DeleteOptions{})

@@ -5,13 +5,16 @@ package webhook
 
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
-// logDecision logs one line for a request that is not allowed. With -v=4 it also logs one line for
-// every other request.
+// logDecision logs one line for a request that is denied, or that a rule leaves to the next
+// authorizers with a reason. With -v=4 it also logs one line for every other request. A finding has
+// its own line.
 func (h *Handler[Q]) logDecision(q Q, d rules.Decision) {
 	logger, message := h.config.Logger, h.settings.Denied
 	if d.Allowed() {
-		logger, message = logger.V(4), h.settings.Allowed
-		if !logger.Enabled() {
+		message = h.settings.Allowed
+	}
+	if d.Allowed() || d.Effect == rules.NoOpinion && (d.Message == "" || len(d.Findings) > 0) {
+		if logger = logger.V(4); !logger.Enabled() {
 			return
 		}
 	} else if !h.lines.Admit(h.userName(q)) {

@@ -64,7 +64,8 @@ type wanted struct {
 func (w wanted) flags(first string) []string {
 	flags := []string{first}
 	if w.profile != "in-tree" {
-		flags = append(flags, fmt.Sprintf("--node-scope=%t", w.nodeScope))
+		// Without the flag, the mode of the last installation would stay.
+		flags = append(flags, "--mode=enforce", fmt.Sprintf("--node-scope=%t", w.nodeScope))
 	}
 	return append(flags, w.extra...)
 }

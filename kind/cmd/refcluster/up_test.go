@@ -15,11 +15,11 @@ func TestTheInstallersFlags(t *testing.T) {
 		want wanted
 		is   []string
 	}{
-		{"no flags", wanted{profile: "hardened"}, []string{"--kubelet-api", "--node-scope=false"}},
-		{"node scope", wanted{profile: "hardened", nodeScope: true}, []string{"--kubelet-api", "--node-scope=true"}},
+		{"no flags", wanted{profile: "hardened"}, []string{"--kubelet-api", "--mode=enforce", "--node-scope=false"}},
+		{"node scope", wanted{profile: "hardened", nodeScope: true}, []string{"--kubelet-api", "--mode=enforce", "--node-scope=true"}},
 		{"node scope in parity, and an extra flag",
 			wanted{profile: "parity", nodeScope: true, extra: []string{"--x"}},
-			[]string{"--kubelet-api", "--node-scope=true", "--x"}},
+			[]string{"--kubelet-api", "--mode=enforce", "--node-scope=true", "--x"}},
 		{"no node scope in in-tree", wanted{profile: "in-tree", nodeScope: true}, []string{"--kubelet-api"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
