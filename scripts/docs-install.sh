@@ -80,7 +80,7 @@ save() {
     tar --extract --directory="${to}"
   # The owner and the mode of each file, and that there is no other file.
   for node in $(kind get nodes --name="${name}" | sort); do
-    docker exec "${node}" find /etc/kubernetes /etc/systemd/system -printf "${node} %p %m %U %G\n" | sort
+    docker exec "${node}" find /etc/kubernetes /etc/systemd/system ! -type d -printf "${node} %p %m %U %G\n" | sort
   done >"${to}/files"
   kubectl --namespace=kube-system get configmap kubeadm-config --output=jsonpath='{.data}' >"${to}/kubeadm-config"
   # The restarts and the age of the pods: none of them was replaced.

@@ -9,6 +9,7 @@
 //
 //	<!-- run: control-plane -->             on every control-plane host, as root
 //	<!-- run: each-node; timeout: 5m -->    on every node, as root
+//	<!-- run: each-node; retry: 1m -->      the same, again and again until it succeeds
 //	<!-- run: admin; exit: 1 -->            on this machine, with KUBECONFIG; the exit code is 1
 //	<!-- run: none; reason: … -->           not run, for this reason
 //

@@ -40,6 +40,9 @@ type Mark struct {
 	// Exit is the expected exit code.
 	Exit    int
 	Timeout time.Duration
+	// Retry is how long the block runs again and again until it succeeds. A block that shows the
+	// state of static pods needs it.
+	Retry time.Duration
 }
 
 // markPrefix begins the text of a comment that is a mark.
@@ -87,21 +90,29 @@ func (m *Mark) set(key, value string) (err error) {
 			return fmt.Errorf("exit: %q is not an exit code", value)
 		}
 	case "timeout":
-		if m.Timeout, err = time.ParseDuration(value); err != nil || m.Timeout <= 0 {
-			return fmt.Errorf("timeout: %q is not a duration such as 5m", value)
-		}
+		m.Timeout, err = parseDuration(key, value)
+	case "retry":
+		m.Retry, err = parseDuration(key, value)
 	default:
-		return fmt.Errorf("unknown key %q: use reason, exit or timeout", key)
+		return fmt.Errorf("unknown key %q: use reason, exit, timeout or retry", key)
 	}
-	return nil
+	return err
+}
+
+func parseDuration(key, value string) (time.Duration, error) {
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%s: %q is not a duration such as 5m", key, value)
+	}
+	return d, nil
 }
 
 func (m *Mark) validate() error {
 	switch {
 	case m.Place == None && m.Reason == "":
 		return errors.New("a block that does not run needs a reason: <!-- run: none; reason: … -->")
-	case m.Place == None && (m.Exit != 0 || m.Timeout != defaultTimeout):
-		return errors.New("exit and timeout are for blocks that run")
+	case m.Place == None && (m.Exit != 0 || m.Timeout != defaultTimeout || m.Retry != 0):
+		return errors.New("exit, timeout and retry are for blocks that run")
 	case m.Place != None && m.Reason != "":
 		return errors.New("reason is for blocks that do not run")
 	}

@@ -7,35 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 )
-
-// Block is a command block of a page, with its mark.
-type Block struct {
-	// Line is the line of the fence that opens the block.
-	Line     int
-	Mark     Mark
-	Commands []Command
-}
-
-// Command is a command, or a whole script, and its expected output.
-type Command struct {
-	Text string
-	// Want is the expected output. If it is empty, any output is right.
-	Want []string
-	// WantLine is the line of the page with the first line of Want.
-	WantLine int
-}
-
-// scripts are the languages of blocks that contain only commands. A block of the language console
-// has prompts, and the output below them.
-var scripts = []string{"bash", "sh", "shell"}
-
-const console = "console"
-
-// outputs are the languages of a block that shows the output of the script above it.
-var outputs = []string{"text", console}
 
 // parser reads a page line by line. It knows only what it needs of Markdown: fenced blocks and
 // comments.
@@ -187,50 +160,4 @@ func (p *parser) fence(f fence) {
 func dedent(line string, spaces int) string {
 	have := len(line) - len(strings.TrimLeft(line, " \t"))
 	return line[min(have, spaces):]
-}
-
-// block adds a block with commands, or the output of the block above.
-func (p *parser) block(line int, language string, content []string) {
-	above := p.above
-	p.above = -1
-	isScript := slices.Contains(scripts, language)
-	prompts := language == console && slices.ContainsFunc(content, isPrompt)
-	switch {
-	case language == "":
-		p.fail(line, "the block has no language: use bash or console for commands, and text for output")
-	case isScript || prompts:
-		p.commands(line, isScript, content)
-		return
-	case slices.Contains(outputs, language) && above >= 0 && p.markLine == 0:
-		p.blocks[above].Commands[0].Want, p.blocks[above].Commands[0].WantLine = content, line+1
-	case language == console:
-		p.fail(line, "no line of this block is a command: a command begins with \"$ \" or \"# \"")
-	}
-	p.dropMark()
-}
-
-func (p *parser) commands(line int, isScript bool, content []string) {
-	if p.markLine == 0 {
-		p.fail(line, "this command block has no mark: write <!-- run: … --> above it, with one of %q", places)
-		return
-	}
-	b := Block{Line: line, Mark: p.mark}
-	p.markLine = 0
-	var err error
-	if isScript {
-		b.Commands = []Command{{Text: strings.Join(content, "\n")}}
-		if strings.TrimSpace(b.Commands[0].Text) == "" {
-			err = errors.New("the block has no command")
-		}
-	} else {
-		b.Commands, err = splitConsole(line, content, b.Mark.Place)
-	}
-	if err != nil {
-		p.fail(line, "%w", err)
-		return
-	}
-	p.blocks = append(p.blocks, b)
-	if isScript {
-		p.above = len(p.blocks) - 1
-	}
 }

@@ -23,6 +23,9 @@ func TestParseBlocks(t *testing.T) {
 		name, page string
 		want       []Block
 	}{
+		{"retry", "<!-- run: admin; retry: 1m -->\n'''sh\na\n'''\n",
+			[]Block{{Line: 2, Mark: Mark{Place: Admin, Timeout: defaultTimeout, Retry: time.Minute}, Commands: []Command{
+				{Text: "a"}}}}},
 		{"console block: commands and output",
 			"<!-- run: control-plane -->\n'''console\n# one\nout\n…\n$ two \\\n    three\n'''\n",
 			[]Block{{Line: 2, Mark: here(ControlPlane), Commands: []Command{
@@ -81,10 +84,11 @@ func TestParseRejects(t *testing.T) {
 		{"empty place", "<!-- run: -->" + block, `line 1: unknown place ""`},
 		{"reason missing", "<!-- run: none -->" + block, "line 1: a block that does not run needs a reason"},
 		{"reason empty", "<!-- run: none; reason: -->" + block, `line 1: "reason" has no value`},
-		{"reason for a block that runs", "<!-- run: admin; reason: x -->" + block, "line 1: reason is for blocks that do not run"},
+		{"reason for a block that runs", "<!-- run: admin; reason: x -->" + block,
+			"line 1: reason is for blocks that do not run"},
 		{"timeout for a block that does not run", "<!-- run: none; timeout: 1m; reason: x -->" + block,
-			"line 1: exit and timeout are for blocks that run"},
-		{"unknown key", "<!-- run: admin; retry: 3 -->" + block, `line 1: unknown key "retry"`},
+			"line 1: exit, timeout and retry are for blocks that run"},
+		{"unknown key", "<!-- run: admin; tries: 3 -->" + block, `line 1: unknown key "tries"`},
 		{"key without value", "<!-- run: admin; exit -->" + block, `line 1: "exit" has no value`},
 		{"key set twice", "<!-- run: admin; exit: 1; exit: 2 -->" + block, `line 1: "exit" is set twice`},
 		{"exit code out of range", "<!-- run: admin; exit: 300 -->" + block, `line 1: exit: "300" is not an exit code`},
@@ -95,7 +99,8 @@ func TestParseRejects(t *testing.T) {
 			"line 2: line 3 is not a command"},
 		{"here-document in a console block", "<!-- run: admin -->\n'''console\n$ cat <<EOF\n'''",
 			"line 2: line 3 has a here-document"},
-		{"prompt of root on this machine", "<!-- run: admin -->\n'''console\n# a\n'''", "line 2: line 3 has the prompt of root"},
+		{"prompt of root on this machine", "<!-- run: admin -->\n'''console\n# a\n'''",
+			"line 2: line 3 has the prompt of root"},
 		{"empty script", "<!-- run: admin -->\n'''bash\n\n'''", "line 2: the block has no command"},
 		{"block without an end", "<!-- run: admin -->\n'''bash\na\n", "line 2: the block has no end"},
 		{"closing fence is too short", "<!-- run: admin -->\n''''bash\na\n'''\n", "line 2: the block has no end"},

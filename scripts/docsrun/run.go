@@ -72,12 +72,31 @@ func (r *runner) runBlock(ctx context.Context, b Block) error {
 		if ctx.Err() != nil {
 			break
 		}
-		output, err := r.runOn(ctx, s, b)
+		output, err := r.runUntil(ctx, s, b)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("on %s: %w\n%s", s.name, err, indent(lastLines(output))))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// retryInterval is the time between two runs of a block that is retried.
+const retryInterval = 2 * time.Second
+
+// runUntil runs a block on one machine, and again until it succeeds if its mark says so.
+func (r *runner) runUntil(ctx context.Context, s shell, b Block) (output string, err error) {
+	begin := time.Now()
+	for {
+		output, err = r.runOn(ctx, s, b)
+		if err == nil || time.Since(begin) >= b.Mark.Retry {
+			return output, err
+		}
+		select {
+		case <-ctx.Done():
+			return output, err
+		case <-time.After(retryInterval):
+		}
+	}
 }
 
 // runOn runs a block on one machine and compares its output with the page.

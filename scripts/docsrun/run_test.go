@@ -44,7 +44,8 @@ func TestRun(t *testing.T) {
 		{"command fails", "<!-- run: admin -->\n'''bash\necho before\nfalse\necho after\n'''\n",
 			[]string{"exit code 1, want 0", "    | before"}, true},
 		{"pipe fails", "<!-- run: admin -->\n'''bash\nfalse | cat\n'''\n", []string{"exit code 1, want 0"}, true},
-		{"variable is not set", "<!-- run: admin -->\n'''bash\necho $NO_SUCH\n'''\n", []string{"NO_SUCH: unbound variable"}, true},
+		{"variable is not set", "<!-- run: admin -->\n'''bash\necho $NO_SUCH\n'''\n",
+			[]string{"NO_SUCH: unbound variable"}, true},
 		{"syntax error: nothing runs", "<!-- run: admin -->\n'''bash\ntouch syntax-error\nif\n'''\n",
 			[]string{"exit code 2, want 0"}, true},
 		{"expected exit code", "<!-- run: admin; exit: 3 -->\n'''console\n$ echo a\na\n$ echo b; exit 3\nb\n'''\n",
@@ -64,13 +65,17 @@ func TestRun(t *testing.T) {
 		{"variables: not on another machine",
 			"<!-- run: control-plane -->\n'''bash\nNAME=a\n'''\n\n<!-- run: admin -->\n'''bash\necho $NAME\n'''\n",
 			[]string{"2 blocks run, 1 failed"}, true},
-		{"each node", "<!-- run: each-node -->\n'''bash\necho x >>each\n'''\n\n<!-- run: admin -->\n'''console\n$ grep -c x each\n2\n'''\n",
+		{"each node", "<!-- run: each-node -->\n'''bash\necho x >>each\n'''\n\n" +
+			"<!-- run: admin -->\n'''console\n$ grep -c x each\n2\n'''\n",
 			[]string{"2 blocks run, 0 failed"}, false},
 		{"a block that does not run", "<!-- run: none; reason: no registry -->\n'''bash\nfalse\n'''\n",
 			[]string{"page.md:2 not run: no registry", "0 blocks run, 0 failed, 1 marked as not run"}, false},
 		{"the next block runs after a failure",
 			"<!-- run: admin -->\n'''bash\nfalse\n'''\n\n<!-- run: admin -->\n'''bash\ntrue\n'''\n",
 			[]string{"2 blocks run, 1 failed"}, true},
+		{"retry until the output is right",
+			"<!-- run: admin; retry: 1m -->\n'''console\n$ echo x >>tries\n$ wc -l <tries\n2\n'''\n",
+			[]string{"1 blocks run, 0 failed"}, false},
 		{"timeout", "<!-- run: admin; timeout: 100ms -->\n'''bash\nsleep 60\n'''\n", []string{"no end within 100ms"}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -104,7 +109,8 @@ func TestInterrupt(t *testing.T) {
 		}
 	}()
 	out, err := run(t, ctx, "<!-- run: admin -->\n'''bash\n"+
-		"bash -c 'trap \"sleep 0.2; touch rolled-back; exit 1\" INT; touch started; for i in $(seq 600); do sleep 0.1; done'\n"+
+		"bash -c 'trap \"sleep 0.2; touch rolled-back; exit 1\" INT; touch started; "+
+		"for i in $(seq 600); do sleep 0.1; done'\n"+
 		"'''\n\n<!-- run: admin -->\n'''bash\ntouch second\n'''\n")
 	if err == nil || !strings.Contains(out, "1 blocks run, 1 failed") {
 		t.Errorf("error %v\n%s", err, out)
@@ -114,5 +120,54 @@ func TestInterrupt(t *testing.T) {
 	}
 	if _, err := os.Stat("second"); err == nil {
 		t.Error("a block ran after the interrupt")
+	}
+}
+
+// fakeDocker is a docker whose containers are this machine.
+const fakeDocker = `#!/bin/sh
+[ "$1" = exec ] || exit 1
+shift
+while [ "${1#--}" != "$1" ]; do shift; done
+shift
+exec "$@"
+`
+
+// `docker exec` does not pass on a signal, so docsrun sends it to the process group in the container.
+func TestInterruptInContainer(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("docker", []byte(fakeDocker), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	s := containerShell("node", filepath.Join(dir, "pid"))
+	program := newScript(Block{Commands: []Command{{Text: "trap 'touch rolled-back; exit 1' INT\n" +
+		"for i in $(seq 600); do sleep 0.1; done"}}}, "", s.pidFile)
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(500*time.Millisecond, cancel)
+	begin := time.Now()
+	if _, _, err := s.run(ctx, program.text); err == nil {
+		t.Error("no error")
+	}
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("the interrupt took %s", took)
+	}
+	if _, err := os.Stat("rolled-back"); err != nil {
+		t.Error("the script in the container was not interrupted")
+	}
+}
+
+func TestExitCodeInContainer(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("docker", []byte(fakeDocker), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	s := containerShell("node", filepath.Join(dir, "pid"))
+	program := newScript(Block{Commands: []Command{{Text: "echo a; exit 7"}}}, "", s.pidFile)
+	output, code, err := s.run(t.Context(), program.text)
+	if output != "a\n" || code != 7 || err != nil {
+		t.Errorf("output %q, exit code %d, error %v", output, code, err)
 	}
 }

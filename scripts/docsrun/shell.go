@@ -6,9 +6,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -36,9 +39,12 @@ func local() shell {
 }
 
 // inContainer runs scripts as root in the container of a kind node. setsid gives the script a
-// process group of its own, because `docker exec` does not pass on a signal.
+// process group of its own, and the script writes its ID: `docker exec` does not pass on a signal.
 func inContainer(name string) shell {
-	const pidFile = "/run/docsrun.pid"
+	return containerShell(name, "/run/docsrun.pid")
+}
+
+func containerShell(name, pidFile string) shell {
 	return shell{
 		name: name,
 		argv: []string{"docker", "exec", "--interactive", "--workdir=/root", name,
@@ -107,4 +113,55 @@ func kindShells(ctx context.Context, cluster string) (controlPlane, nodes []shel
 		return nil, nil, fmt.Errorf("there is no kind cluster %s that runs: create it first", cluster)
 	}
 	return controlPlane, nodes, nil
+}
+
+// script is a block as a program for bash. The program prints a separator after each command, and
+// at the end the variables that the block has set. The separator is random, so no output contains
+// it.
+type script struct {
+	separator string
+	text      string
+}
+
+// variable matches an assignment that later blocks may use. Only upper case counts: a reader sees
+// that the page means a setting.
+var variable = regexp.MustCompile(`(?m)^(?:export )?([A-Z][A-Z0-9_]*)=`)
+
+// newScript returns the script of a block. before sets the variables of the blocks before it. pidFile
+// is a file for the process ID, or empty.
+func newScript(b Block, before, pidFile string) script {
+	s := script{separator: "docsrun-" + rand.Text()}
+	var text strings.Builder
+	// Bash reads a group of commands completely before it runs it. So no command reads the rest of
+	// the script as its input, and a syntax error is found before anything has changed.
+	text.WriteString("{\nexec 2>&1\n")
+	if pidFile != "" {
+		fmt.Fprintf(&text, "echo $$ >%s\n", pidFile)
+	}
+	text.WriteString(before)
+	var names []string
+	for _, c := range b.Commands {
+		fmt.Fprintf(&text, "%s\nprintf '%%s\\n' %s\n", c.Text, s.separator)
+		for _, m := range variable.FindAllStringSubmatch(c.Text, -1) {
+			if !slices.Contains(names, m[1]) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	for _, name := range names {
+		fmt.Fprintf(&text, "declare -p %s\n", name)
+	}
+	text.WriteString("} </dev/null\n")
+	s.text = text.String()
+	return s
+}
+
+// split returns the output of each command, and the variables. If the script has failed, the last
+// output is that of the failed command, and there are no variables.
+func (s script) split(output string, commands int) (outputs []string, variables string) {
+	outputs = strings.Split(output, s.separator+"\n")
+	if len(outputs) == commands+1 {
+		return outputs[:commands], outputs[commands]
+	}
+	return outputs, ""
 }
