@@ -5,6 +5,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,11 @@ func TestInstallPageHasAllMarks(t *testing.T) {
 	}
 	run := 0
 	for _, b := range blocks {
+		check := exec.CommandContext(t.Context(), "bash", "-n")
+		check.Stdin = strings.NewReader(newScript(b, "", "").text)
+		if out, err := check.CombinedOutput(); err != nil {
+			t.Errorf("line %d: bash cannot parse the block: %v\n%s", b.Line, err, out)
+		}
 		if b.Mark.Place != None {
 			run++
 		}
