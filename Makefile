@@ -74,6 +74,10 @@ bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing 
 	@$(BENCHSTAT)
 	@$(REPORT)
 
+.PHONY: docs-run
+docs-run: ## run the commands of docs/install.md on a new cluster without Bulkhead, and compare their output
+	@./scripts/docs-install.sh
+
 ##@ Upkeep
 
 .PHONY: update

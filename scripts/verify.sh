@@ -68,6 +68,8 @@ check-rules-doc() {
     { echo "docs/rules.md differs from the rules: run make update"; return 1; }
 }
 
+check-docs-marks() { go run ./scripts/docsrun --check docs/install.md; }
+
 # check-manifests builds every kustomization. The tests in manifests/ decode each object strictly.
 check-manifests() {
   [[ -x "${bin}/kubectl" ]] || go run ./kind/cmd/refcluster tools

@@ -120,6 +120,18 @@ func (c *Cluster) passOnInterrupt(ctx context.Context, node, command string, don
 	}
 }
 
+// PutInstallers copies the program bulkhead to every node.
+func (c *Cluster) PutInstallers(ctx context.Context) error {
+	return c.Progress.Step(ctx, "copying the program bulkhead to the nodes", func(ctx context.Context, log io.Writer) error {
+		for _, node := range c.nodes() {
+			if err := c.putInstaller(ctx, log, node); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // putInstaller renames the program into place, because an older one may be running.
 func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) error {
 	const staged = "/usr/local/bin/.bulkhead-new"

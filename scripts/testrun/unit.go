@@ -20,7 +20,7 @@ import (
 
 // checks are names of functions in scripts/verify.sh.
 var checks = []string{
-	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "manifests",
+	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "docs-marks", "manifests",
 }
 
 func verify(ctx context.Context, j *job) error {

@@ -43,6 +43,8 @@ after an interruption, or with another profile to switch.`,
 		"limit the tokens of annotated ServiceAccounts to their pods' nodes, also kube-proxy's (default in hardened: true)")
 	cmd.Flags().BoolVar(&want.fresh, "fresh", false,
 		"create a new cluster instead of using the one that exists")
+	cmd.Flags().BoolVar(&want.plain, "plain", false,
+		"create only the cluster, with the program bulkhead on its nodes, and install nothing")
 	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil,
 		"a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd
@@ -56,6 +58,8 @@ type wanted struct {
 	nodeScope  bool
 	// fresh removes an existing cluster before the new one is created.
 	fresh bool
+	// plain installs nothing.
+	plain bool
 	// extra are additional flags of the installer.
 	extra []string
 }
@@ -100,6 +104,9 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 	cluster, err := w.cluster(engine, want.name)
 	if err != nil {
 		return err
+	}
+	if want.plain {
+		return bringUpPlain(ctx, cluster, want, image)
 	}
 	if err := bringUp(ctx, cluster, want, image); err != nil {
 		return err

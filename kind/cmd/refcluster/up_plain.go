@@ -1,0 +1,25 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
+)
+
+// bringUpPlain creates the cluster and copies the program bulkhead to its nodes, as an administrator
+// does before an installation. It installs nothing.
+func bringUpPlain(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
+	if err := cluster.Ensure(ctx, image, !want.fresh); err != nil {
+		return err
+	}
+	if err := cluster.EnsureNetwork(ctx); err != nil {
+		return err
+	}
+	if err := cluster.WaitReady(ctx); err != nil {
+		return err
+	}
+	return cluster.PutInstallers(ctx)
+}

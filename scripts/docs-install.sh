@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Copyright The Bulkhead Authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Runs the commands of docs/install.md on a new kind cluster without Bulkhead, with a workload on it.
+# After the page has uninstalled Bulkhead, the static pod manifests and the ConfigMap kubeadm-config
+# must be as before, byte for byte. Removes the cluster at the end, also after a failure or Ctrl-C.
+#
+# Settings:
+#   NODE_IMAGE   auto, pull, build, or the name of an image, as for make up (default auto)
+set -o errexit -o nounset -o pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# The page runs make. Without these variables, that make prints nothing about directories.
+unset MAKEFLAGS MAKELEVEL MFLAGS
+
+readonly name=bulkhead-docs page=docs/install.md
+readonly bin=${PWD}/_output/bin state=${PWD}/_output/docs-run
+# The images that the page names. There is no registry, so the nodes get them before.
+readonly images=(registry.example/bulkhead:v1 registry.example/bulkhead:v2)
+readonly workload=docs-workload
+
+main() {
+  rm -rf "${state}" && mkdir -p "${bin}" "${state}"
+  # go run does not pass on an interrupt.
+  go build -o "${bin}/" ./kind/cmd/refcluster ./scripts/docsrun
+  docsrun --check "${page}"
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  trap down EXIT
+  refcluster up --name="${name}" --plain --fresh --node-image="${NODE_IMAGE:-auto}"
+  # PATH, KUBECONFIG and DOCKER_HOST. An engine may lack buildx.
+  local environment
+  environment=$(refcluster env --name="${name}")
+  eval "${environment}"
+  export DOCKER_BUILDKIT=0
+
+  load-images
+  start-workload
+  save before
+  local failed=0
+  docsrun --run --cluster="${name}" "${page}" || failed=1
+  wait-until-ready || failed=1
+  save after
+  compare || failed=1
+  return "${failed}"
+}
+
+docsrun() { "${bin}/docsrun" "$@"; }
+refcluster() { "${bin}/refcluster" "$@"; }
+
+down() {
+  trap '' INT TERM HUP
+  refcluster down --name="${name}"
+  docker image rm "${images[@]}" >/dev/null 2>&1 || true
+}
+
+load-images() {
+  IMAGE=${images[0]} ./scripts/image.sh
+  docker tag "${images[@]}"
+  kind load docker-image --name="${name}" "${images[@]}"
+}
+
+start-workload() {
+  kubectl apply --filename=scripts/docs-workload.yaml
+  wait-until-ready
+}
+
+wait-until-ready() {
+  kubectl wait --for=condition=Ready nodes --all --timeout=2m &&
+    kubectl --namespace="${workload}" rollout status deployment/web --timeout=2m &&
+    kubectl --namespace="${workload}" rollout status daemonset/agent --timeout=2m
+}
+
+# save writes everything that must be as before to a directory.
+save() {
+  local to=${state}/$1 node
+  mkdir -p "${to}"
+  docker exec "${name}-control-plane" tar --create --directory=/etc/kubernetes manifests |
+    tar --extract --directory="${to}"
+  # The owner and the mode of each file, and that there is no other file.
+  for node in $(kind get nodes --name="${name}" | sort); do
+    docker exec "${node}" find /etc/kubernetes /etc/systemd/system ! -type d -printf "${node} %p %m %U %G\n" | sort
+  done >"${to}/files"
+  kubectl --namespace=kube-system get configmap kubeadm-config --output=jsonpath='{.data}' >"${to}/kubeadm-config"
+  # The restarts and the age of the pods: none of them was replaced.
+  kubectl --namespace="${workload}" get pods --sort-by=.metadata.name \
+    --output=custom-columns='UID:.metadata.uid,RESTARTS:.status.containerStatuses[0].restartCount' >"${to}/pods"
+}
+
+compare() {
+  if ! diff --recursive --unified "${state}/before" "${state}/after"; then
+    echo "error: the differences above are left after the uninstallation (- before, + after)" >&2
+    return 1
+  fi
+  echo "The manifests, the ConfigMap kubeadm-config and the pods of the workload are as before."
+}
+
+main "$@"
