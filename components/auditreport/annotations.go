@@ -36,7 +36,7 @@ func annotated(event *auditv1.Event, base Finding) []Finding {
 }
 
 // endOfFinding is the rule at the end of each text of an annotation.
-var endOfFinding = regexp.MustCompile(` ?\[([A-Z]{2}-[A-Z0-9-]{1,24})\](; |$)`)
+var endOfFinding = regexp.MustCompile(` ?\[([A-Z]{2}-[A-Z0-9-]{1,64})\](; |$)`)
 
 // splitRefusals returns the findings in an annotation. A long annotation is cut: then the last text
 // has the rule of the last finding, but may be the text of another one. The list of rules says which.

@@ -72,4 +72,4 @@ var allRules = slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubele
 	scopeadmission.Rules)
 
 // ruleID is the form of all IDs. A newer version may have rules that this one does not know.
-var ruleID = regexp.MustCompile(`^[A-Z]{2}-[A-Z0-9]{1,16}(-[0-9]{1,3})?$`)
+var ruleID = regexp.MustCompile(`^[A-Z]{2}(-[A-Z0-9]{1,32}){1,3}$`)
