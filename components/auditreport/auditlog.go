@@ -51,6 +51,8 @@ type AuditLogStats struct {
 	// the object: the audit level is Request or more.
 	NodeCreates int64 `json:"nodeCreates"`
 	NodeObjects int64 `json:"nodeObjects"`
+	// Reported are the events in which node-restriction has reported findings.
+	Reported int64 `json:"reported"`
 	// MirrorPods are the mirror pods that were checked, without the rules about their namespace.
 	MirrorPods int64 `json:"mirrorPods"`
 	// First and Last are the times of the first and the last request that was parsed.
@@ -143,6 +145,9 @@ func (l *AuditLog) findings(ctx context.Context, event *auditv1.Event) []Finding
 	if auditlog.IsDenied(event) {
 		return nil
 	}
+	if isReviewed(event) {
+		l.stats.Reported++
+	}
 	base := findingOf(event)
 	var findings []Finding
 	if _, stale := event.Annotations[staleToken]; stale {
@@ -195,8 +200,8 @@ func proxied(event *auditv1.Event, base Finding) []Finding {
 	return []Finding{base}
 }
 
-// byRBAC returns a finding if RBAC allows a request of a node that node-authorizer will deny. The
-// in-tree Node authorizer comes before RBAC, so it has not allowed the request.
+// byRBAC returns a finding if RBAC allows a request of a node that node-authorizer will deny. With
+// kubeadm, the in-tree Node authorizer comes before RBAC, so it has not allowed the request.
 func (l *AuditLog) byRBAC(ctx context.Context, event *auditv1.Event, base Finding) []Finding {
 	binding, ok := bindingIn(event.Annotations["authorization.k8s.io/reason"])
 	if !ok || l.rbac == nil {

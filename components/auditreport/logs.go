@@ -71,7 +71,7 @@ func logFindings(line []byte) []Finding {
 		return textFinding(string(rest))
 	}
 	start := bytes.IndexByte(line, '{')
-	if start < 0 || !bytes.Contains(line, []byte(auditfindings.LogMessage)) && !bytes.Contains(line, []byte(`"findings"`)) {
+	if start < 0 || !mayHaveFindings(line) {
 		return nil
 	}
 	var parsed logLine
@@ -82,6 +82,11 @@ func logFindings(line []byte) []Finding {
 		return parsed.finding()
 	}
 	return parsed.proxyFindings()
+}
+
+// mayHaveFindings is fast: most lines of the proxy are not parsed.
+func mayHaveFindings(line []byte) bool {
+	return bytes.Contains(line, []byte(auditfindings.LogMessage)) || bytes.Contains(line, []byte(`"findings"`))
 }
 
 // logLine has the fields of a line in JSON: of a component with --logging-format=json, or of

@@ -21,7 +21,8 @@ import (
 // textLine returns the line that klog writes for these pairs.
 func textLine(pairs ...any) string {
 	var out bytes.Buffer
-	klog.Logger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out)))).Info(auditfindings.LogMessage, pairs...)
+	logger := klog.Logger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
+	logger.Info(auditfindings.LogMessage, pairs...)
 	return out.String()
 }
 
@@ -35,8 +36,9 @@ func proxyLine(t testing.TB, event proxy.AuditEvent) string {
 }
 
 func TestLogLines(t *testing.T) {
-	webhookLine := textLine("uid", "u", "user", `system:node:"a b`, "operation", "CREATE", "group", "", "resource", "nodes",
-		"subresource", "", "namespace", "", "name", "a", "dryRun", false, "rule", "NR-LABEL-1", "node", "a",
+	webhookLine := textLine("uid", "u", "user", `system:node:"a b`, "operation", "CREATE", "group", "",
+		"resource", "nodes", "subresource", "", "namespace", "", "name", "a", "dryRun", false,
+		"rule", "NR-LABEL-1", "node", "a",
 		"reason", `node "a" is not allowed to set the following labels: x`)
 	want := Finding{Rule: "NR-LABEL-1", User: `system:node:"a b`, Verb: "create", Resource: "nodes", Name: "a",
 		Reason: `node "a" is not allowed to set the following labels: x`}
@@ -118,7 +120,8 @@ bulkhead_audited_refusals_total{rule="NA-POD-1"} 4
 		t.Fatalf("%+v", entries)
 	}
 	e := entries[0]
-	if e.Requests != 13 || e.Users != 1 || !e.ManyUsers || e.Example != nil || e.FirstUsers[0] != "system:node:\"a\\b\ufffd" {
+	if e.Requests != 13 || e.Users != 1 || !e.ManyUsers || e.Example != nil ||
+		e.FirstUsers[0] != "system:node:\"a\\b\ufffd" {
 		t.Errorf("%+v", e)
 	}
 }

@@ -11,12 +11,14 @@ import (
 )
 
 const (
-	possibleRemedy = "In hardened, nodes/proxy alone is not enough for exec, attach, run, port-forward, logs and metrics " +
-		"(KA-VAP-1, KA-EXEC-1). `bulkhead kubelet-access` lists which of these users lose a right, and the right to grant."
-	ownAccount = "No setting of profile hardened allows it. Give the right to the workload's own ServiceAccount, and let " +
-		"the workload use that account, not the credentials of the kubelet."
-	parity = " Profile parity leaves such requests to RBAC."
-	table  = "nodePolicy.machines in the Installation"
+	possibleRemedy = "In hardened, nodes/proxy alone is not enough for exec, attach, run, port-forward, logs and " +
+		"metrics (KA-VAP-1, KA-EXEC-1). `bulkhead kubelet-access` lists which of these users lose a right, and the " +
+		"right to grant."
+	ownAccount = "No setting of profile hardened allows it. Give the right to the workload's own ServiceAccount, and " +
+		"let the workload use that account, not the credentials of the kubelet."
+	revoked = "-REVOKE-1"
+	parity  = " Profile parity leaves such requests to RBAC."
+	table   = "nodePolicy.machines in the Installation"
 )
 
 // configuredRemedy is for rules of the configuration that have no list of keys to add to. It returns
@@ -62,8 +64,8 @@ func annotate(namespaces []string, annotation string) string {
 	if len(namespaces) == 0 {
 		return "Annotate the namespace with " + annotation + "."
 	}
-	text := fmt.Sprintf("Run `kubectl annotate namespace %s %s`", strings.Join(namespaces[:min(most, len(namespaces))], " "),
-		annotation)
+	first := strings.Join(namespaces[:min(most, len(namespaces))], " ")
+	text := fmt.Sprintf("Run `kubectl annotate namespace %s %s`", first, annotation)
 	if more := len(namespaces) - most; more > 0 {
 		text += fmt.Sprintf(", and the same for %d more", more)
 	}
@@ -83,7 +85,7 @@ func coreRemedy(key groupKey) string {
 	switch {
 	case strings.HasSuffix(id, "-LIMIT") || id == "KA-LIMIT-1":
 		return "No setting changes this limit. Find the client that sends so many or such large requests."
-	case strings.HasPrefix(id, "NA-REVOKE") || strings.HasPrefix(id, "NS-REVOKE"):
+	case strings.HasSuffix(id, revoked):
 		return "An administrator has revoked these credentials. `bulkhead revoke list` shows them."
 	case id == "NR-NODE-3":
 		return "No setting of profile hardened allows it: Kubernetes denies these labels to nodes. Remove them from the " +

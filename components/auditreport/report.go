@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -65,7 +67,8 @@ func (r *Report) Add(f Finding) {
 	}
 	keys, complete := keysIn(f.Rule, f.Reason)
 	g.addKeys(keys, complete)
-	if f.Namespace != "" {
+	// An administrator copies the names into a command, so they must be valid.
+	if len(validation.IsDNS1123Label(f.Namespace)) == 0 {
 		addBounded(g.namespaces, f.Namespace, maxKeys)
 	}
 }

@@ -80,7 +80,7 @@ func settingFor(key groupKey, rule rules.Rule, d details) Setting {
 	switch {
 	case rule.Audited:
 		return Setting{Remedy: "No setting is needed: the rule is audited, not enforced, unless rules.modes names it."}
-	case rule.Optional:
+	case rule.Optional && !strings.HasSuffix(string(rule.ID), revoked):
 		return modeSetting(rule)
 	}
 	return Setting{Remedy: coreRemedy(key)}
@@ -111,7 +111,7 @@ var sources = map[rules.ID]string{
 func modeSetting(rule rules.Rule) Setting {
 	s := Setting{
 		Fields:  []Field{{Path: "rules.modes." + string(rule.ID), Value: rules.Audit.String()}},
-		GivesUp: "The rule denies no request of any client: " + string(rule.ID) + ".",
+		GivesUp: string(rule.ID) + " no longer denies any request.",
 		Remedy:  alternatives[rule.ID],
 	}
 	if s.Remedy == "" && strings.HasPrefix(string(rule.ID), "KA-") {

@@ -164,6 +164,10 @@ func (o *auditOptions) read(cmd *cobra.Command, base auditBase) (*auditResult, e
 		return nil, err
 	}
 	result.Findings = report.Entries()
+	if result.Lines != nil && result.Lines.Findings > 0 && len(o.metrics) == 0 {
+		result.Notes = append(result.Notes, "a component logs at most 2 lines a second for a user: there may be more "+
+			"requests than these. Its metrics have all of them")
+	}
 	if omitted := report.Omitted(); omitted > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("%d findings are not shown: there are too many different ones, or "+
 			"their rule is invalid", omitted))
@@ -183,7 +187,10 @@ func (o *auditOptions) readLines(files []string, flag string, in io.Reader,
 }
 
 func addLines(a, b auditreport.LineStats) auditreport.LineStats {
-	return auditreport.LineStats{Lines: a.Lines + b.Lines, Findings: a.Findings + b.Findings, TooLong: a.TooLong + b.TooLong}
+	a.Lines += b.Lines
+	a.Findings += b.Findings
+	a.TooLong += b.TooLong
+	return a
 }
 
 // eachSource opens one file after the other.

@@ -96,7 +96,8 @@ func (p podLogs) read(ctx context.Context) (stats auditreport.LineStats, problem
 		case err == nil:
 			read++
 		case !log.previous: // the kubelet may have deleted the log of a previous container
-			problems = append(problems, fmt.Sprintf("cannot read the log of pod %s: %s", log, webhook.Printable(err.Error(), 512)))
+			problems = append(problems,
+				fmt.Sprintf("cannot read the log of pod %s: %s", log, webhook.Printable(err.Error(), 512)))
 		}
 	}
 	if read == 0 {
@@ -136,8 +137,8 @@ func (p podLogs) list(ctx context.Context) ([]podLog, error) {
 }
 
 // errLongLog is returned after the first part of the log has been read.
-var errLongLog = fmt.Errorf("it is longer than %d MiB, and the rest was not read: use a shorter --since, or --logs=FILE",
-	maxPodLog>>20)
+var errLongLog = fmt.Errorf("it is longer than %d MiB, and the rest was not read: use a shorter --since, or "+
+	"--logs=FILE", maxPodLog>>20)
 
 func (p podLogs) readOne(ctx context.Context, log podLog) (auditreport.LineStats, error) {
 	ctx, cancel := context.WithTimeout(ctx, podLogTimeout)

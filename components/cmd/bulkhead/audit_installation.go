@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
 )
 
@@ -23,7 +24,11 @@ func printAuditInstallation(out io.Writer, base auditBase, findings []auditrepor
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s%s", auditComments(findings, skipped), text)
+	file := auditComments(findings, skipped) + string(text)
+	if _, err := installation.Parse([]byte(file)); err != nil {
+		return fmt.Errorf("cannot add the settings to the Installation: %w; add those of `bulkhead audit` by hand", err)
+	}
+	_, err = io.WriteString(out, file)
 	return err
 }
 

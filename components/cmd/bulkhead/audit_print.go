@@ -34,8 +34,8 @@ func printAuditText(out io.Writer, result *auditResult) error {
 		writeEntry(&b, e)
 	}
 	if len(result.Findings) > 0 {
-		b.WriteString("\nA finding may be an attack: allow only requests that you know. `bulkhead audit -o installation` prints\n" +
-			"an Installation with all of these settings.\n")
+		b.WriteString("\nA finding may be an attack: allow only requests that you know. `bulkhead audit -o installation`\n" +
+			"prints an Installation with all of these settings.\n")
 	}
 	if len(result.Notes) > 0 {
 		b.WriteString("\n")
@@ -60,7 +60,7 @@ func sourceLine(result *auditResult) string {
 		}
 		return text
 	}
-	text := fmt.Sprintf("%d lines, %d with findings", result.Lines.Lines, result.Lines.Findings)
+	text := fmt.Sprintf("%s, %d with findings", countOf(result.Lines.Lines, "line"), result.Lines.Findings)
 	if result.Lines.Findings == 0 {
 		text += ": no rule in audit mode would have denied a request, or these are not the logs or metrics of Bulkhead"
 	}
@@ -125,7 +125,7 @@ func usersOf(e auditreport.Entry) string {
 
 func exampleOf(e *auditreport.Example) string {
 	text := strings.Join(strings.Fields(e.User+" "+e.Verb+" "+e.Resource), " ")
-	if name := strings.TrimPrefix(e.Namespace+"/"+e.Name, "/"); name != "" {
+	if name := strings.Trim(e.Namespace+"/"+e.Name, "/"); name != "" {
 		text += " " + name
 	}
 	if e.Reason != "" {
@@ -137,7 +137,7 @@ func exampleOf(e *auditreport.Example) string {
 // auditLogNotes say what the log does not show.
 func auditLogNotes(stats auditreport.AuditLogStats) []string {
 	var notes []string
-	if stats.NodeObjects == 0 {
+	if stats.NodeObjects == 0 && stats.Reported == 0 {
 		notes = append(notes, "labels and taints of new nodes were not checked: the log has no creation of a Node with its "+
 			"object, which needs the audit level Request. `bulkhead preflight` checks the existing Nodes")
 	}

@@ -67,13 +67,14 @@ KA-EXEC-1  1 request of 1 user: alice
 
 func TestAuditWithoutFindings(t *testing.T) {
 	got, _, err := runAudit(t, "a log of another program\n", "--logs=-")
-	if err != nil || !strings.HasPrefix(got, "1 lines, 0 with findings: no rule in audit mode") {
+	if err != nil || !strings.HasPrefix(got, "1 line, 0 with findings: no rule in audit mode") {
 		t.Errorf("error %v, output %s", err, got)
 	}
 }
 
 func TestAuditOfMetrics(t *testing.T) {
-	got, _, err := runAudit(t, `bulkhead_audit_findings_total{rule="NR-LABEL-1",user="system:node:a"} 3`+"\n", "--metrics=-")
+	const metrics = `bulkhead_audit_findings_total{rule="NR-LABEL-1",user="system:node:a"} 3` + "\n"
+	got, _, err := runAudit(t, metrics, "--metrics=-")
 	if err != nil || !strings.Contains(got, "NR-LABEL-1  3 requests of 1 user: system:node:a") ||
 		!strings.Contains(got, "Keys:     not complete") || !strings.Contains(got, "Note: metrics have no examples") {
 		t.Errorf("error %v, output %s", err, got)
@@ -145,7 +146,8 @@ func TestAuditInstallation(t *testing.T) {
 	if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := runAudit(t, nodeEvent, "--audit-log=-", "--config="+file); err != nil || strings.Contains(got, "NR-") {
+	got, _, err = runAudit(t, nodeEvent, "--audit-log=-", "--config="+file)
+	if err != nil || strings.Contains(got, "NR-") {
 		t.Errorf("error %v, output %s", err, got)
 	}
 }
