@@ -17,8 +17,10 @@ import (
 // The bounds of a report. A client can invent users, keys and requests.
 const (
 	maxGroups = 1000
-	maxUsers  = 10_000
 	maxKeys   = 200
+	// maxUsers bounds the users of one entry, maxAllUsers those of all entries together.
+	maxUsers    = 10_000
+	maxAllUsers = 100_000
 	// shownUsers is how many users an entry names.
 	shownUsers = 5
 )
@@ -26,6 +28,7 @@ const (
 // Report collects findings. It is not safe for concurrent use. The zero value is ready to use.
 type Report struct {
 	groups  map[groupKey]*group
+	users   int
 	omitted int64
 }
 
@@ -60,7 +63,7 @@ func (r *Report) Add(f Finding) {
 		return
 	}
 	g.count += f.Count
-	g.addUser(f.User)
+	r.addUser(g, f.User)
 	if g.example == nil && f.Verb != "" {
 		g.example = &Example{User: f.User, Verb: f.Verb, Resource: f.Resource, Namespace: f.Namespace, Name: f.Name,
 			Reason: f.Reason}
@@ -98,7 +101,7 @@ func (r *Report) group(key groupKey) *group {
 }
 
 // addUser does not count the user of findings that a metric does not count by user.
-func (g *group) addUser(user string) {
+func (r *Report) addUser(g *group, user string) {
 	if user == auditfindings.OtherUsers {
 		g.manyUsers = true
 		return
@@ -106,10 +109,11 @@ func (g *group) addUser(user string) {
 	if user == "" || g.users[user] {
 		return
 	}
-	if !addBounded(g.users, user, maxUsers) {
+	if r.users >= maxAllUsers || !addBounded(g.users, user, maxUsers) {
 		g.manyUsers = true
 		return
 	}
+	r.users++
 	if len(g.first) < shownUsers {
 		g.first = append(g.first, user)
 	}
