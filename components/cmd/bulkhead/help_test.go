@@ -22,7 +22,7 @@ func TestCommandsInMessagesExist(t *testing.T) {
 	for _, c := range newRootCommand().Commands() {
 		got = append(got, c.Name())
 	}
-	for _, name := range []string{"install", "uninstall", "prepare", "status", "preflight", "mirror-labels"} {
+	for _, name := range []string{"install", "uninstall", "prepare", "status", "preflight", "mirror-labels", "audit"} {
 		if !slices.Contains(got, name) {
 			t.Errorf("%s is not among %v", name, got)
 		}

@@ -6,6 +6,8 @@ package preflight
 import (
 	"fmt"
 	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 )
 
 // remedy is what an administrator does about a label or a taint that is denied.
@@ -42,8 +44,8 @@ func (p nodeProblem) detail(nodes string) string {
 
 func (p nodeProblem) allow(what, source, rule, nodes string) string {
 	return fmt.Sprintf("%s %s of node %s: %s, and the policy denies it to a node that registers [%s]. To allow it, add "+
-		"this to nodePolicy in the Installation, next to the entries that it has: `nodePolicy: {%s: [%s]}`. Or "+
-		"remove it from %s", what, p.listed(), nodes, p.cause(what), rule, p.remedy, p.quoted(), source)
+		"this to nodePolicy in the Installation, next to the entries that it has: `%s`. Or "+
+		"remove it from %s", what, p.listed(), nodes, p.cause(what), rule, p.setting(), source)
 }
 
 // cause does not claim what managedFields do not show.
@@ -56,7 +58,7 @@ func (p nodeProblem) cause(what string) string {
 
 func (p nodeProblem) listed() string { return strings.ReplaceAll(p.keys, ",", ", ") }
 
-// quoted returns the keys as YAML.
-func (p nodeProblem) quoted() string {
-	return `"` + strings.ReplaceAll(p.keys, ",", `", "`) + `"`
+// setting returns the field that allows the keys.
+func (p nodeProblem) setting() string {
+	return installation.Setting("nodePolicy."+string(p.remedy), installation.List(strings.Split(p.keys, ",")))
 }

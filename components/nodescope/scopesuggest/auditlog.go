@@ -4,9 +4,7 @@
 package scopesuggest
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,20 +12,13 @@ import (
 
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditlog"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/loglines"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopelist"
 )
 
-const (
-	// maxLine is the maximum length of a line in a log. A line with bodies contains an object
-	// twice.
-	maxLine = 8 << 20
-	// maxOpen is the maximum number of long-running requests that are remembered.
-	maxOpen = 100_000
-	// decided is the audit annotation with the decision of the API server's authorizers.
-	//
-	// Source: k8s.io/apiserver/pkg/endpoints/filters/authorization.go.
-	decided = "authorization.k8s.io/decision"
-)
+// maxLine is the maximum length of a line in a log.
+const maxLine = auditlog.MaxLine
 
 // LogStats are the numbers of requests and lines in a log.
 type LogStats struct {
@@ -45,38 +36,35 @@ type LogStats struct {
 type Log struct {
 	account scopelist.Account
 	user    string
-	open    map[string]bool
+	seen    auditlog.Requests
 	stats   LogStats
 }
 
 // NewLog returns a Log that looks for the requests of one account.
 func NewLog(account scopelist.Account) *Log {
-	return &Log{account: account, user: "system:serviceaccount:" + account.Namespace + ":" + account.Name,
-		open: map[string]bool{}}
+	return &Log{account: account, user: "system:serviceaccount:" + account.Namespace + ":" + account.Name}
 }
 
 // Stats returns the numbers for everything that was read.
 func (l *Log) Stats() LogStats { return l.stats }
 
-var errNoLog = errors.New(
-	"no line of it is an event of audit.k8s.io/v1 in JSON: give the file of kube-apiserver's --audit-log-path, with " +
-		"--audit-log-format=json")
+var errNoLog = auditlog.ErrNoEvents
 
 // Read calls see for each permitted request of the account. A line that cannot be parsed is
 // counted and skipped. Read returns an error if it can parse no line of a log that is not
 // empty, or if it cannot read the log to its end.
 func (l *Log) Read(in io.Reader, see func(Request)) error {
-	lines := bufio.NewReaderSize(in, 1<<16)
+	lines := loglines.New(in, maxLine)
 	read := 0
 	for {
-		line, err := readLine(lines)
+		line, err := lines.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			if read == 0 && l.stats.Unreadable > 0 {
 				return errNoLog
 			}
 			return nil
-		case errors.Is(err, errLong):
+		case errors.Is(err, loglines.ErrTooLong):
 			l.stats.Unreadable++
 			continue
 		case err != nil:
@@ -96,44 +84,25 @@ func (l *Log) line(line []byte, see func(Request)) bool {
 	// Logs are long, and most lines are about other users. So lines without the user name are
 	// not parsed.
 	if !bytes.Contains(line, []byte(`"`+l.user+`"`)) {
-		isEvent := bytes.Contains(line, []byte(`"audit.k8s.io/v1"`))
+		isEvent := auditlog.IsEvent(line)
 		if !isEvent {
 			l.stats.Unreadable++
 		}
 		return isEvent
 	}
-	var event auditv1.Event
-	if err := json.Unmarshal(line, &event); err != nil || event.GroupVersionKind().Group != auditv1.GroupName {
+	event, ok := auditlog.Parse(line)
+	if !ok {
 		l.stats.Unreadable++
 		return false
 	}
-	if event.User.Username == l.user && l.isNew(&event) {
-		l.event(&event, see)
+	if event.User.Username == l.user && l.seen.IsNew(event) {
+		l.event(event, see)
 	}
 	return true
 }
 
-// isNew is true once for each request. A long-running request has two events: one when the
-// response starts and one when it ends.
-func (l *Log) isNew(event *auditv1.Event) bool {
-	id := string(event.AuditID)
-	switch event.Stage {
-	case auditv1.StageResponseStarted:
-		if len(l.open) < maxOpen {
-			l.open[id] = true
-		}
-		return true
-	case auditv1.StageResponseComplete, auditv1.StagePanic:
-		begun := l.open[id]
-		delete(l.open, id)
-		return !begun
-	case auditv1.StageRequestReceived:
-	}
-	return false
-}
-
 func (l *Log) event(event *auditv1.Event, see func(Request)) {
-	if wasRefused(event) {
+	if auditlog.IsDenied(event) {
 		l.stats.Refused++
 		return
 	}
@@ -146,39 +115,4 @@ func (l *Log) event(event *auditv1.Event, see func(Request)) {
 		l.stats.Last = at
 	}
 	see(requestOf(event))
-}
-
-func wasRefused(event *auditv1.Event) bool {
-	if event.Annotations[decided] == "forbid" {
-		return true
-	}
-	return event.ResponseStatus != nil && (event.ResponseStatus.Code == 401 || event.ResponseStatus.Code == 403)
-}
-
-var errLong = errors.New("a line is too long")
-
-// readLine returns the next line, which is valid until the next call. It skips a line that is
-// too long and returns errLong.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	line, err := in.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		if len(line) > 0 && errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return line, err
-	}
-	whole := bytes.Clone(line)
-	for errors.Is(err, bufio.ErrBufferFull) {
-		line, err = in.ReadSlice('\n')
-		if len(whole) <= maxLine {
-			whole = append(whole, line...)
-		}
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if len(whole) > maxLine {
-		return nil, errLong
-	}
-	return whole, nil
 }

@@ -1,0 +1,105 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auditreport
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+const (
+	possibleRemedy = "In hardened, nodes/proxy alone is not enough for exec, attach, run, port-forward, logs and " +
+		"metrics (KA-VAP-1, KA-EXEC-1). `bulkhead kubelet-access` lists which of these users lose a right, and the " +
+		"right to grant."
+	ownAccount = "No setting of profile hardened allows it. Give the right to the workload's own ServiceAccount, and " +
+		"let the workload use that account, not the credentials of the kubelet."
+	revoked = "-REVOKE-1"
+	parity  = " Profile parity leaves such requests to RBAC."
+	table   = "nodePolicy.machines in the Installation"
+)
+
+// configuredRemedy is for rules of the configuration that have no list of keys to add to. It returns
+// no remedy for other rules.
+func configuredRemedy(id rules.ID, d details) Setting {
+	switch id {
+	case "NR-MIRROR-1":
+		return Setting{GivesUp: "Every node can create mirror pods in these namespaces.",
+			Remedy: annotate(d.namespaces, "node.kubernetes.io/mirror.allowed=true") +
+				" `bulkhead mirror-labels` prints the commands for all static pods."}
+	case "NR-MIRROR-2":
+		return Setting{Incomplete: d.incomplete,
+			GivesUp: "Every node can create mirror pods with these labels in these namespaces.",
+			Remedy: "Add the labels " + strings.Join(d.keys, ", ") + " to the annotation " +
+				"node.kubernetes.io/mirror.allowed-label-keys of " + namespacesOf(d.namespaces) +
+				". `bulkhead mirror-labels` prints the command with the complete list."}
+	case "NR-MIRROR-3":
+		s := Setting{Incomplete: d.incomplete, GivesUp: "A mirror pod can have these labels where its namespace lists them.",
+			Remedy: "Then add the labels to the namespace (`bulkhead mirror-labels`), or remove them from the static pod."}
+		if len(d.keys) > 0 {
+			s.Fields = []Field{{Path: "nodePolicy.mirrorPods.deniedLabelKeys", Remove: d.keys}}
+		}
+		return s
+	case "NR-MIRROR-5":
+		return Setting{Remedy: "A kubelet does not create such a mirror pod: find the client. " +
+			"`nodePolicy: {mirrorPods: {mode: warn}}` allows it, and denies no mirror pod by the rules NR-MIRROR-1 to 5."}
+	case "NR-MACHINE-1":
+		return Setting{Remedy: "Add the taints to registerWithTaints of the KubeletConfiguration, or change " + table + "."}
+	case "NR-MACHINE-2":
+		return Setting{Remedy: "Change the kubelet's --node-labels, or " + table + "."}
+	case "NR-MACHINE-3":
+		return Setting{Remedy: "Add the address to the node's row of " + table + "."}
+	case "NR-STICKY-1", "NR-STICKY-2", "NR-STICKY-3":
+		return Setting{Remedy: "Register the node with its taints again, or run `bulkhead taints clear NODE`. The taints " +
+			"are sticky by `nodePolicy: {stickyTaints: …}`."}
+	}
+	return Setting{}
+}
+
+// annotate returns the command for the first namespaces.
+func annotate(namespaces []string, annotation string) string {
+	const most = 3
+	if len(namespaces) == 0 {
+		return "Annotate the namespace with " + annotation + "."
+	}
+	first := strings.Join(namespaces[:min(most, len(namespaces))], " ")
+	text := fmt.Sprintf("Run `kubectl annotate namespace %s %s`", first, annotation)
+	if more := len(namespaces) - most; more > 0 {
+		text += fmt.Sprintf(", and the same for %d more", more)
+	}
+	return text + "."
+}
+
+func namespacesOf(namespaces []string) string {
+	if len(namespaces) == 0 {
+		return "the namespace"
+	}
+	return "namespace " + strings.Join(namespaces[:min(3, len(namespaces))], ", ")
+}
+
+// coreRemedy is for rules without a mode and without a field.
+func coreRemedy(key groupKey) string {
+	id := string(key.rule)
+	switch {
+	case strings.HasSuffix(id, "-LIMIT") || id == "KA-LIMIT-1":
+		return "No setting changes this limit. Find the client that sends so many or such large requests."
+	case strings.HasSuffix(id, revoked):
+		return "An administrator has revoked these credentials. `bulkhead revoke list` shows them."
+	case id == "NR-NODE-3":
+		return "No setting of profile hardened allows it: Kubernetes denies these labels to nodes. Remove them from the " +
+			"kubelet's --node-labels, and let an administrator set them."
+	case strings.HasPrefix(id, "NA-"):
+		return ownAccount + parity
+	case strings.HasPrefix(id, "NR-"):
+		return "No setting allows it: the NodeRestriction plugin of Kubernetes denies it too. Find the client that uses " +
+			"the credentials of the kubelet."
+	case strings.HasPrefix(id, "NS-"):
+		return "Change the scope of the ServiceAccount (`bulkhead scope suggest NAMESPACE/SERVICEACCOUNT`), or keep " +
+			"`bulkhead.dev/node-scope-mode: audit` on it."
+	case strings.HasPrefix(id, "KA-"):
+		return "No setting allows it. Change the client."
+	}
+	return "This version of bulkhead does not know the rule. Use the version of the components."
+}

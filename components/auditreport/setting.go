@@ -1,0 +1,140 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auditreport
+
+import (
+	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// Setting is what an administrator can do so that the requests are still allowed under enforce.
+type Setting struct {
+	// Fields are the fields of the Installation that allow the requests. They are empty if no field
+	// does.
+	Fields []Field `json:"fields,omitempty"`
+	// Incomplete is true if the source does not show all keys that the fields need.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// GivesUp is what is no longer denied.
+	GivesUp string `json:"givesUp,omitempty"`
+	// Remedy is what else solves the problem, in sentences.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Field is a change of one field of an Installation: a value, or entries of a list.
+type Field struct {
+	// Path has the names of the fields, separated by dots.
+	Path   string   `json:"path"`
+	Value  string   `json:"value,omitempty"`
+	Add    []string `json:"add,omitempty"`
+	Remove []string `json:"remove,omitempty"`
+	// narrows is true for a list whose absence allows more than any list.
+	narrows bool
+}
+
+// String returns the field as YAML on one line.
+func (f Field) String() string {
+	switch {
+	case len(f.Remove) > 0:
+		return installation.Setting(f.Path, "…") + " without " + installation.List(f.Remove)
+	case len(f.Add) > 0:
+		return installation.Setting(f.Path, installation.List(f.Add))
+	}
+	return installation.Setting(f.Path, f.Value)
+}
+
+// details are what the findings of one entry have in common.
+type details struct {
+	keys, namespaces []string
+	incomplete       bool
+}
+
+// listFields are the lists of keys in the configuration of node-restriction.
+var listFields = map[rules.ID]Field{
+	"NR-LABEL-1":      {Path: "nodePolicy.allowedLabels", narrows: true},
+	"NR-LABEL-2":      {Path: "nodePolicy.allowedLabels", narrows: true},
+	setOnce:           {Path: "nodePolicy.changeableLabels"},
+	"NR-TAINT-1":      {Path: "nodePolicy.allowedTaints", narrows: true},
+	"NR-ANNOTATION-1": {Path: "nodePolicy.nodeAnnotations"},
+	"NR-MIRROR-4":     {Path: "nodePolicy.mirrorPods.allowedAnnotations"},
+}
+
+// settingFor is the only table of settings by rule.
+func settingFor(key groupKey, rule rules.Rule, d details) Setting {
+	if key.possible {
+		return Setting{Remedy: possibleRemedy}
+	}
+	if key.rule == StaleToken {
+		return Setting{Fields: []Field{{Path: "serviceAccountTokens.extendExpiration", Value: "true"}},
+			GivesUp: "A stolen token of a pod is valid for up to a year.",
+			Remedy:  "Or update or restart the client: it must read its token file again."}
+	}
+	if field, known := listFields[key.rule]; known && (len(d.keys) > 0 || !rule.Optional) {
+		return listSetting(key.rule, field, d)
+	}
+	if remedy := configuredRemedy(key.rule, d); remedy.Remedy != "" {
+		return remedy
+	}
+	switch {
+	case rule.Audited:
+		return Setting{Remedy: "No setting is needed: the rule is audited, not enforced, unless rules.modes names it."}
+	case rule.Optional && !strings.HasSuffix(string(rule.ID), revoked):
+		return modeSetting(rule)
+	}
+	return Setting{Remedy: coreRemedy(key)}
+}
+
+func listSetting(id rules.ID, field Field, d details) Setting {
+	field.Add = d.keys
+	s := Setting{Incomplete: d.incomplete, Remedy: sources[id]}
+	if len(d.keys) > 0 {
+		s.Fields = []Field{field}
+		s.GivesUp = "Every node can set these keys, also a compromised one."
+	}
+	return s
+}
+
+// sources say where else the key can be removed.
+var sources = map[rules.ID]string{
+	"NR-LABEL-1": "Or remove the label from the kubelet's --node-labels.",
+	"NR-LABEL-2": "Or let an administrator or a controller set the label.",
+	setOnce:      "Or let an administrator change the label.",
+	"NR-TAINT-1": "Or remove the taint from registerWithTaints of the KubeletConfiguration.",
+	"NR-ANNOTATION-1": "Or give the client that writes the annotation its own ServiceAccount. It uses the kubelet's " +
+		"credentials.",
+	"NR-MIRROR-4": "Or remove the annotation from the static pod's file.",
+}
+
+// modeSetting keeps the findings: a rule in mode audit still reports.
+func modeSetting(rule rules.Rule) Setting {
+	s := Setting{
+		Fields:  []Field{{Path: "rules.modes." + string(rule.ID), Value: rules.Audit.String()}},
+		GivesUp: string(rule.ID) + " no longer denies any request.",
+		Remedy:  alternatives[rule.ID],
+	}
+	if s.Remedy == "" && strings.HasPrefix(string(rule.ID), "KA-") {
+		s.Remedy = "Or grant the user the right that the rule names. `bulkhead kubelet-access` lists what users lose."
+	}
+	return s
+}
+
+// alternatives are settings that give up less than the mode of the rule.
+var alternatives = map[rules.ID]string{
+	"NA-SA-3": "If kubelets have credential providers that use ServiceAccount tokens, set `rules: " +
+		"{credentialProviderTokens: true}` instead.",
+	"NA-POD-6":    "If pods need longer, set `rules: {terminatedPodGrace: 5m}` instead.",
+	"NR-POD-10":   "Or set a higher limit: `nodePolicy: {caps: {mirrorPods: …}}`.",
+	"NR-BOOT-4":   "Or list the name: `nodePolicy: {bootstrapNodeNames: …}`.",
+	"NR-SLICE-3":  "Or set a higher limit: `nodePolicy: {caps: {resourceSlices: …}}`.",
+	"NR-PCR-6":    "Or set a higher limit: `nodePolicy: {caps: {podCertificateRequests: …}}`.",
+	"NR-CSR-5":    "Or set a higher limit: `nodePolicy: {caps: {certificateSigningRequests: …}}`.",
+	"NR-SA-6":     "Or allow a longer time: `nodePolicy: {maxTokenSeconds: …}`.",
+	"KA-AUDIT-1":  "Or repair the log of kubelet-auth-proxy.",
+	"NR-LABEL-3":  "Or remove the label kubernetes.io/hostname from the kubelet's --node-labels.",
+	"NR-POD-12":   "Or remove the volume from the static pod's file.",
+	"NR-POD-11":   "Or remove the affinity from the static pod's file.",
+	"NR-NODE-6":   "Or delete the Node with an administrator's credentials.",
+	"NR-CORDON-1": "Or uncordon the node with an administrator's credentials.",
+}

@@ -1,0 +1,157 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+)
+
+const (
+	// adminKubeconfig has credentials on a control-plane host.
+	adminKubeconfig = "/etc/kubernetes/admin.conf"
+	// maxPodLog bounds what is read of one log.
+	maxPodLog = 64 << 20
+	// podLogTimeout bounds the time for one log: a kubelet may not answer.
+	podLogTimeout = 2 * time.Minute
+	// progressAfter is the time after which the command reports its progress.
+	progressAfter = 2 * time.Second
+	partOf        = "app.kubernetes.io/part-of=bulkhead"
+)
+
+// anywhereOrAdmin opens a client as kubectl does. On a control-plane host without a kubeconfig it
+// uses the administrator's.
+func anywhereOrAdmin(kubeconfig string) (kubernetes.Interface, error) {
+	client, err := anywhere(kubeconfig)
+	if err == nil || kubeconfig != "" || !clientcmd.IsEmptyConfig(err) {
+		return client, err
+	}
+	if _, missing := os.Stat(adminKubeconfig); missing != nil {
+		return nil, err
+	}
+	return anywhere(adminKubeconfig)
+}
+
+// podLog is the log of one container.
+type podLog struct {
+	pod, container string
+	// previous is true for the container before its last restart.
+	previous bool
+}
+
+func (l podLog) String() string { return webhook.Loggable(l.pod) }
+
+// podLogs reads the logs of Bulkhead's pods.
+type podLogs struct {
+	client   kubernetes.Interface
+	since    time.Duration
+	progress io.Writer
+	report   *auditreport.Report
+	open     func(context.Context, podLog, time.Duration) (io.ReadCloser, error)
+}
+
+// openPodLog reads one byte more than maxPodLog, so that a longer log is noticed.
+func openPodLog(client kubernetes.Interface) func(context.Context, podLog, time.Duration) (io.ReadCloser, error) {
+	return func(ctx context.Context, l podLog, since time.Duration) (io.ReadCloser, error) {
+		seconds, most := max(1, int64(since.Seconds())), int64(maxPodLog+1)
+		return client.CoreV1().Pods(metav1.NamespaceSystem).GetLogs(l.pod, &corev1.PodLogOptions{
+			Container: l.container, Previous: l.previous, SinceSeconds: &seconds, LimitBytes: &most,
+		}).Stream(ctx)
+	}
+}
+
+// read returns a problem for each log that cannot be read. If it can read none, it returns an error.
+func (p podLogs) read(ctx context.Context) (stats auditreport.LineStats, problems []string, err error) {
+	logs, err := p.list(ctx)
+	if err != nil {
+		return stats, nil, err
+	}
+	started, printed := time.Now(), time.Now()
+	read := 0
+	for i, log := range logs {
+		if time.Since(started) > progressAfter && time.Since(printed) > progressAfter {
+			printed = time.Now()
+			_, _ = fmt.Fprintf(p.progress, "reading logs: %d of %d\n", i, len(logs))
+		}
+		one, err := p.readOne(ctx, log)
+		stats = addLines(stats, one)
+		switch {
+		case ctx.Err() != nil:
+			return stats, problems, ctx.Err()
+		case err == nil:
+			read++
+		case !log.previous: // the kubelet may have deleted the log of a previous container
+			problems = append(problems,
+				fmt.Sprintf("cannot read the log of pod %s: %s", log, webhook.Printable(err.Error(), 512)))
+		}
+	}
+	if read == 0 {
+		return stats, nil, fmt.Errorf("cannot read the log of any pod: %s. Use credentials that may get pods/log in "+
+			"kube-system, or give --logs=FILE", strings.Join(problems[:min(1, len(problems))], ""))
+	}
+	return stats, problems, nil
+}
+
+// list returns the logs of the components that report findings.
+func (p podLogs) list(ctx context.Context) ([]podLog, error) {
+	components := []string{"node-authorizer", "node-restriction", "kubelet-auth-proxy"}
+	pods, err := p.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: partOf})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the pods of Bulkhead in kube-system: %w; use credentials that may list pods, or "+
+			"give --logs=FILE", err)
+	}
+	var logs []podLog
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		for _, status := range pod.Status.ContainerStatuses {
+			if status.RestartCount > 0 && slices.Contains(components, status.Name) {
+				logs = append(logs, podLog{pod.Name, status.Name, true})
+			}
+		}
+		for _, container := range pod.Spec.Containers {
+			if slices.Contains(components, container.Name) {
+				logs = append(logs, podLog{pod.Name, container.Name, false})
+			}
+		}
+	}
+	if len(logs) == 0 {
+		return nil, errors.New("kube-system has no pods of Bulkhead: run `bulkhead install --mode=audit` first, or give " +
+			"--audit-log=FILE, which works before it is installed")
+	}
+	return logs, nil
+}
+
+// errLongLog is returned after the first part of the log has been read.
+var errLongLog = fmt.Errorf("it is longer than %d MiB, and the rest was not read: use a shorter --since, or "+
+	"--logs=FILE", maxPodLog>>20)
+
+func (p podLogs) readOne(ctx context.Context, log podLog) (auditreport.LineStats, error) {
+	ctx, cancel := context.WithTimeout(ctx, podLogTimeout)
+	defer cancel()
+	body, err := p.open(ctx, log, p.since)
+	if err != nil {
+		return auditreport.LineStats{}, err
+	}
+	defer body.Close() //nolint:errcheck // it was only read
+	limited := &io.LimitedReader{R: body, N: maxPodLog + 1}
+	stats, err := p.report.ReadLogs(limited)
+	if err == nil && limited.N <= 0 {
+		err = errLongLog
+	}
+	return stats, err
+}
