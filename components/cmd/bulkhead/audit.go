@@ -113,7 +113,12 @@ type auditResult struct {
 	Findings []auditreport.Entry        `json:"findings"`
 	// Notes say what the sources do not show.
 	Notes []string `json:"notes,omitempty"`
+	// Incomplete is true if a source with findings could not be read.
+	Incomplete bool `json:"incomplete,omitempty"`
 }
+
+var errIncompleteAudit = errors.New("the findings are incomplete: a log could not be read, see the notes; run the command " +
+	"again, or give --logs=FILE")
 
 func (o *auditOptions) run(cmd *cobra.Command) error {
 	var base auditBase
@@ -127,14 +132,22 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	var incomplete error
+	if result.Incomplete {
+		incomplete = errIncompleteAudit
+	}
 	switch o.output {
 	case "json":
-		return printAuditJSON(cmd.OutOrStdout(), result)
+		err = printAuditJSON(cmd.OutOrStdout(), result)
 	case "installation":
 		printAuditNotes(cmd.ErrOrStderr(), result.Notes)
-		return printAuditInstallation(cmd.OutOrStdout(), base, result.Findings)
+		if incomplete == nil {
+			err = printAuditInstallation(cmd.OutOrStdout(), base, result.Findings)
+		}
+	default:
+		err = printAuditText(cmd.OutOrStdout(), result)
 	}
-	return printAuditText(cmd.OutOrStdout(), result)
+	return errors.Join(err, incomplete)
 }
 
 // read reads the sources.
@@ -223,6 +236,6 @@ func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, repo
 	}
 	logs := podLogs{client: client, since: o.since, progress: progress, report: report, open: openPodLog(client)}
 	stats, problems, err := logs.read(ctx)
-	result.Lines, result.Notes = &stats, problems
+	result.Lines, result.Notes, result.Incomplete = &stats, problems, logs.incomplete
 	return err
 }

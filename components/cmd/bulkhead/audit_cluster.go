@@ -30,8 +30,9 @@ const (
 	// podLogTimeout bounds the time for one log: a kubelet may not answer.
 	podLogTimeout = 2 * time.Minute
 	// progressAfter is the time after which the command reports its progress.
-	progressAfter = 2 * time.Second
-	partOf        = "app.kubernetes.io/part-of=bulkhead"
+	progressAfter  = 2 * time.Second
+	proxyContainer = "kubelet-auth-proxy"
+	partOf         = "app.kubernetes.io/part-of=bulkhead"
 )
 
 // anywhereOrAdmin opens a client as kubectl does. On a control-plane host without a kubeconfig it
@@ -63,6 +64,9 @@ type podLogs struct {
 	progress io.Writer
 	report   *auditreport.Report
 	open     func(context.Context, podLog, time.Duration) (io.ReadCloser, error)
+	// incomplete is set if the log of a webhook cannot be read. Without it, findings are missing. A
+	// kubelet-auth-proxy may be waiting for `bulkhead node install`, so its log may be missing.
+	incomplete bool
 }
 
 // openPodLog reads one byte more than maxPodLog, so that a longer log is noticed.
@@ -76,7 +80,7 @@ func openPodLog(client kubernetes.Interface) func(context.Context, podLog, time.
 }
 
 // read returns a problem for each log that cannot be read. If it can read none, it returns an error.
-func (p podLogs) read(ctx context.Context) (stats auditreport.LineStats, problems []string, err error) {
+func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, problems []string, err error) {
 	logs, err := p.list(ctx)
 	if err != nil {
 		return stats, nil, err
@@ -96,6 +100,7 @@ func (p podLogs) read(ctx context.Context) (stats auditreport.LineStats, problem
 		case err == nil:
 			read++
 		case !log.previous: // the kubelet may have deleted the log of a previous container
+			p.incomplete = p.incomplete || log.container != proxyContainer
 			problems = append(problems,
 				fmt.Sprintf("cannot read the log of pod %s: %s", log, webhook.Printable(err.Error(), 512)))
 		}
@@ -108,8 +113,8 @@ func (p podLogs) read(ctx context.Context) (stats auditreport.LineStats, problem
 }
 
 // list returns the logs of the components that report findings.
-func (p podLogs) list(ctx context.Context) ([]podLog, error) {
-	components := []string{"node-authorizer", "node-restriction", "kubelet-auth-proxy"}
+func (p *podLogs) list(ctx context.Context) ([]podLog, error) {
+	components := []string{"node-authorizer", "node-restriction", proxyContainer}
 	pods, err := p.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: partOf})
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the pods of Bulkhead in kube-system: %w; use credentials that may list pods, or "+
@@ -140,7 +145,7 @@ func (p podLogs) list(ctx context.Context) ([]podLog, error) {
 var errLongLog = fmt.Errorf("it is longer than %d MiB, and the rest was not read: use a shorter --since, or "+
 	"--logs=FILE", maxPodLog>>20)
 
-func (p podLogs) readOne(ctx context.Context, log podLog) (auditreport.LineStats, error) {
+func (p *podLogs) readOne(ctx context.Context, log podLog) (auditreport.LineStats, error) {
 	ctx, cancel := context.WithTimeout(ctx, podLogTimeout)
 	defer cancel()
 	body, err := p.open(ctx, log, p.since)

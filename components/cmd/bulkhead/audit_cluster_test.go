@@ -85,3 +85,26 @@ func TestNoPods(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A report without the log of a webhook must not look complete. A proxy may be waiting for
+// `bulkhead node install`.
+func TestMissingLogsMakeTheReportIncomplete(t *testing.T) {
+	for _, tt := range []struct {
+		missing string
+		want    bool
+	}{{"", false}, {"node-restriction", true}, {"node-authorizer", true}, {"kubelet-auth-proxy", false}} {
+		logs := map[string]string{}
+		var pods []runtime.Object
+		for _, name := range []string{"node-restriction", "node-authorizer", "kubelet-auth-proxy"} {
+			pods = append(pods, bulkheadPod(name, name, 0))
+			if name != tt.missing {
+				logs[name] = ""
+			}
+		}
+		p := podLogs{client: fake.NewClientset(pods...), since: time.Hour, progress: io.Discard,
+			report: &auditreport.Report{}, open: opened(logs)}
+		if _, _, err := p.read(t.Context()); err != nil || p.incomplete != tt.want {
+			t.Errorf("without the log of %q: incomplete %v, want %v; %v", tt.missing, p.incomplete, tt.want, err)
+		}
+	}
+}
