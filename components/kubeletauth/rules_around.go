@@ -40,7 +40,7 @@ var aroundRules = []rules.Rule{
 	{
 		ID: RuleLoopback,
 		Description: "The kubelet itself listens on 127.0.0.1 and accepts only the proxy's certificate. Every " +
-			"other caller gets a 401.",
+			"other caller gets a 401, unless the node was installed with --loopback-clients=allow.",
 		Source:    "Bulkhead: a pod on the host's network reaches loopback, with a token of its own",
 		Extension: true,
 	},
