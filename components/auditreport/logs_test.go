@@ -11,7 +11,6 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/auditfindings"
@@ -21,7 +20,7 @@ import (
 // textLine returns the line that klog writes for these pairs.
 func textLine(pairs ...any) string {
 	var out bytes.Buffer
-	logger := klog.Logger(textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out))))
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&out)))
 	logger.Info(auditfindings.LogMessage, pairs...)
 	return out.String()
 }

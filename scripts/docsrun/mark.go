@@ -25,9 +25,6 @@ const (
 
 var places = []Place{ControlPlane, EachNode, Admin, None}
 
-// onHost reports whether the block runs as root on a host of the cluster.
-func (p Place) onHost() bool { return p == ControlPlane || p == EachNode }
-
 // defaultTimeout is the timeout of a block whose mark has none. `bulkhead install` takes about 45 s,
 // and gives up after 3 minutes for each component.
 const defaultTimeout = 10 * time.Minute

@@ -16,7 +16,7 @@ import (
 const (
 	proxyFlagsFlag   = "kubelet-auth-proxy-flags"
 	modeFlag         = "mode"
-	extendTokensFlag = "extend-token-expiration"
+	extendTokensFlag = "extend-token-expiration" //nolint:gosec // the name of a flag
 
 	auditMode, enforceMode = "audit", "enforce"
 )

@@ -6,6 +6,7 @@ package node
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"testing"
@@ -45,7 +46,7 @@ func TestAKubeletReadsAChangedBundleAgain(t *testing.T) {
 		t.Helper()
 		leaf, err := x509.ParseCertificate(client.Certificate[0])
 		must(t, err)
-		request := httptest.NewRequest("GET", "/pods", nil)
+		request := httptest.NewRequest(http.MethodGet, "/pods", nil)
 		request.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 			_, ok, err := authenticator.AuthenticateRequest(request)
