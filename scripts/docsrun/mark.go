@@ -34,6 +34,9 @@ type Mark struct {
 	Place Place
 	// Reason is why the block does not run. Only the place none has it.
 	Reason string
+	// Before is a script that makes the situation for which the block is. It runs once, before the
+	// block.
+	Before string
 	// Exit is the expected exit code.
 	Exit    int
 	Timeout time.Duration
@@ -45,8 +48,8 @@ type Mark struct {
 // markPrefix begins the text of a comment that is a mark.
 const markPrefix = "run:"
 
-// parseMark parses the text of a comment, as in `run: none; reason: needs a registry`. The reason is
-// always last, so it may contain semicolons.
+// parseMark parses the text of a comment, as in `run: none; reason: needs a registry`. The reason,
+// or the script before, is always last, so it may contain semicolons.
 func parseMark(text string) (Mark, error) {
 	m := Mark{Timeout: defaultTimeout}
 	place, rest, more := strings.Cut(strings.TrimPrefix(text, markPrefix), ";")
@@ -58,7 +61,7 @@ func parseMark(text string) (Mark, error) {
 	for more {
 		key, value, found := strings.Cut(rest, ":")
 		key = strings.TrimSpace(key)
-		if key == "reason" {
+		if key == "reason" || key == "before" {
 			more = false
 		} else {
 			value, rest, more = strings.Cut(value, ";")
@@ -82,6 +85,8 @@ func (m *Mark) set(key, value string) (err error) {
 	switch key {
 	case "reason":
 		m.Reason = value
+	case "before":
+		m.Before = value
 	case "exit":
 		if m.Exit, err = strconv.Atoi(value); err != nil || m.Exit < 0 || m.Exit > 255 {
 			return fmt.Errorf("exit: %q is not an exit code", value)
@@ -91,7 +96,7 @@ func (m *Mark) set(key, value string) (err error) {
 	case "retry":
 		m.Retry, err = parseDuration(key, value)
 	default:
-		return fmt.Errorf("unknown key %q: use reason, exit, timeout or retry", key)
+		return fmt.Errorf("unknown key %q: use reason, exit, timeout, retry or before", key)
 	}
 	return err
 }
@@ -108,8 +113,8 @@ func (m *Mark) validate() error {
 	switch {
 	case m.Place == None && m.Reason == "":
 		return errors.New("a block that does not run needs a reason: <!-- run: none; reason: … -->")
-	case m.Place == None && (m.Exit != 0 || m.Timeout != defaultTimeout || m.Retry != 0):
-		return errors.New("exit, timeout and retry are for blocks that run")
+	case m.Place == None && (m.Exit != 0 || m.Timeout != defaultTimeout || m.Retry != 0 || m.Before != ""):
+		return errors.New("exit, timeout, retry and before are for blocks that run")
 	case m.Place != None && m.Reason != "":
 		return errors.New("reason is for blocks that do not run")
 	}

@@ -88,7 +88,7 @@ func TestParseRejects(t *testing.T) {
 		{"reason for a block that runs", "<!-- run: admin; reason: x -->" + block,
 			"line 1: reason is for blocks that do not run"},
 		{"timeout for a block that does not run", "<!-- run: none; timeout: 1m; reason: x -->" + block,
-			"line 1: exit, timeout and retry are for blocks that run"},
+			"line 1: exit, timeout, retry and before are for blocks that run"},
 		{"unknown key", "<!-- run: admin; tries: 3 -->" + block, `line 1: unknown key "tries"`},
 		{"key without value", "<!-- run: admin; exit -->" + block, `line 1: "exit" has no value`},
 		{"key set twice", "<!-- run: admin; exit: 1; exit: 2 -->" + block, `line 1: "exit" is set twice`},

@@ -85,6 +85,11 @@ const retryInterval = 2 * time.Second
 
 // runUntil runs a block on one machine, and again until it succeeds if its mark says so.
 func (r *runner) runUntil(ctx context.Context, s shell, b Block) (output string, err error) {
+	if b.Mark.Before != "" {
+		if output, err = r.runBefore(ctx, s, b); err != nil {
+			return output, err
+		}
+	}
 	begin := time.Now()
 	for {
 		output, err = r.runOn(ctx, s, b)
@@ -97,6 +102,17 @@ func (r *runner) runUntil(ctx context.Context, s shell, b Block) (output string,
 		case <-time.After(retryInterval):
 		}
 	}
+}
+
+// runBefore makes the situation for which the block is.
+func (r *runner) runBefore(ctx context.Context, s shell, b Block) (string, error) {
+	b.Commands = []Command{{Text: b.Mark.Before}}
+	b.Mark.Exit = 0
+	output, err := r.runOn(ctx, s, b)
+	if err != nil {
+		return output, fmt.Errorf("before the block: %w", err)
+	}
+	return output, nil
 }
 
 // runOn runs a block on one machine and compares its output with the page.

@@ -76,6 +76,15 @@ func TestRun(t *testing.T) {
 		{"retry until the output is right",
 			"<!-- run: admin; retry: 1m -->\n'''console\n$ echo x >>tries\n$ wc -l <tries\n2\n'''\n",
 			[]string{"1 blocks run, 0 failed"}, false},
+		{"before: once, although the block is retried",
+			"<!-- run: admin; retry: 1m; before: echo x >>once; echo y >>once -->\n" +
+				"'''console\n$ echo x >>again; wc -l <again\n2\n'''\n\n" +
+				"<!-- run: admin -->\n'''console\n$ wc -l <once\n2\n'''\n",
+			[]string{"2 blocks run, 0 failed"}, false},
+		{"before fails: the block does not run",
+			"<!-- run: admin; exit: 1; before: false -->\n'''bash\ntouch ran\nfalse\n'''\n\n" +
+				"<!-- run: admin; exit: 1 -->\n'''bash\ntest -e ran\n'''\n",
+			[]string{"before the block: exit code 1, want 0", "2 blocks run, 1 failed"}, true},
 		{"timeout", "<!-- run: admin; timeout: 100ms -->\n'''bash\nsleep 60\n'''\n", []string{"no end within 100ms"}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

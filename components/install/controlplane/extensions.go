@@ -76,7 +76,7 @@ func (o Options) validate() error {
 	var mode error
 	if o.Extensions.AuditOnly && o.Profile != Hardened {
 		mode = fmt.Errorf("--mode=audit needs --profile=%s: only there do the in-tree components decide what Bulkhead would "+
-			"deny", Hardened)
+			"deny. For profile %s, add --mode=enforce", Hardened, o.Profile)
 	}
 	return errors.Join(mode, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(), o.Policy.Validate(),
 		o.NodeScope.Validate())
