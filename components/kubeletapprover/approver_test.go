@@ -113,7 +113,7 @@ func TestProblem(t *testing.T) {
 		{"for another node's name", func(r *x509.CertificateRequest) { r.DNSNames = append(r.DNSNames, "other") }, nil,
 			worker(), `"other" is not a name`},
 		{"for another's name", func(r *x509.CertificateRequest) { r.DNSNames = append(r.DNSNames, "kubernetes.default") },
-			nil, worker(), `"kubernetes.default" is no name of a node`},
+			nil, worker(), `"kubernetes.default" is not a node name`},
 		{"for one more address of its own", withIP("10.0.0.3"), nil, also(corev1.NodeExternalIP, "10.0.0.3"), ""},
 		{"for another node's address, which it reports", withIP("10.0.0.2"), nil, also(corev1.NodeExternalIP, "10.0.0.2"),
 			`"10.0.0.2" is that of node "other" as well`},

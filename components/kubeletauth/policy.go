@@ -68,7 +68,7 @@ func ParseMode(text string) (Mode, error) {
 	case Strict.String():
 		return Strict, nil
 	}
-	return Strict, fmt.Errorf("%q is no mode: it must be compat or strict", text)
+	return Strict, fmt.Errorf("invalid mode %q: use compat or strict", text)
 }
 
 // String returns the mode in the form that [ParseMode] parses.

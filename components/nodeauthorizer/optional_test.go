@@ -125,9 +125,9 @@ func TestParseModes(t *testing.T) {
 		{"several invalid rule modes",
 			map[string]string{"NA-CSR-1": "on", "NA-LEASE-1": "off", "NA-X-1": "", "na-csr-1": "off"},
 			enforced(func(m map[rules.ID]rules.Mode) { m["NA-CSR-1"] = rules.Off }), []string{
-				`NA-CSR-1: "on" is no mode: it must be one of off, audit, enforce`,
+				`NA-CSR-1: invalid mode "on": use off, audit or enforce`,
 				"NA-LEASE-1 is always enforced: " + optional,
-				`NA-X-1: "" is no mode: it must be one of off, audit, enforce`,
+				`NA-X-1: invalid mode "": use off, audit or enforce`,
 				`there is no rule "NA-X-1": ` + optional,
 				`there is no rule "na-csr-1": ` + optional,
 			}},

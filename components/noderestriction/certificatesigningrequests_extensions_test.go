@@ -160,8 +160,8 @@ func TestServingCertificatesOfOthersAddresses(t *testing.T) {
 		{"multicast in IPv6", corev1.NodeExternalIP, "ff02::1", "ff02::1 is an address of no node"},
 		{"unspecified", corev1.NodeExternalIP, "0.0.0.0", "0.0.0.0 is an address of no node"},
 		{"unspecified in IPv6", corev1.NodeExternalIP, "::", ":: is an address of no node"},
-		{"a name of the loopback", corev1.NodeInternalDNS, "localhost", `"localhost" is no name of a node`},
-		{"a number for a name", corev1.NodeInternalDNS, "2130706433", `"2130706433" is no name of a node`},
+		{"a name of the loopback", corev1.NodeInternalDNS, "localhost", `"localhost" is not a node name`},
+		{"a number for a name", corev1.NodeInternalDNS, "2130706433", `"2130706433" is not a node name`},
 	} {
 		c := alsoWith(tt.kind, tt.is)
 		c.addresses = map[string]string{"10.0.0.2": "other", "2001:db8::2": "other", "other.example": "other",

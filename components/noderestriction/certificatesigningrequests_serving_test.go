@@ -63,7 +63,7 @@ func sanIPs(addresses ...string) func(*x509Template) {
 func TestServingCertificateNames(t *testing.T) {
 	const name, address = " is not a name in the status of node \"me\" [NR-CSR-2]",
 		" is not an address in the status of node \"me\" [NR-CSR-2]"
-	const noNode = " is no name of a node [NR-CSR-2]"
+	const noNode = " is not a node name [NR-CSR-2]"
 	refused := func(what, says string, edits ...func(*x509Template)) row {
 		return row{name: what + " is refused", write: signs(servingSigner, serving(t, edits...)), by: "NR-CSR-2",
 			says: deniedSigning + says}

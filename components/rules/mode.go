@@ -5,7 +5,6 @@ package rules
 
 import (
 	"fmt"
-	"strings"
 )
 
 // Mode says whether an optional rule is off, audited or enforced.
@@ -39,5 +38,5 @@ func ParseMode(text string) (Mode, error) {
 			return Mode(mode), nil
 		}
 	}
-	return Off, fmt.Errorf("%q is no mode: it must be one of %s", text, strings.Join(modeNames[:], ", "))
+	return Off, fmt.Errorf("invalid mode %q: use off, audit or enforce", text)
 }

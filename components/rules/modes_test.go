@@ -26,7 +26,7 @@ func TestParseModes(t *testing.T) {
 			map[ID]Mode{"XX-A-1": Audit, "XX-B-1": Off}, nil},
 		{"invalid mode", table, Enforce, map[string]string{"XX-A-1": "on"},
 			map[ID]Mode{"XX-A-1": Off, "XX-B-1": Enforce},
-			[]string{`XX-A-1: "on" is no mode: it must be one of off, audit, enforce`}},
+			[]string{`XX-A-1: invalid mode "on": use off, audit or enforce`}},
 		{"rule that is always enforced", table, Enforce, map[string]string{"XX-A-2": "off"},
 			map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce},
 			[]string{"XX-A-2 is always enforced: " + optional}},

@@ -71,7 +71,7 @@ func TestInvalidFlags(t *testing.T) {
 		enough + " --kubelet-address=127.0.0.1":             "want an address of loopback",
 		enough + " --secure-port=0":                         "--secure-port is 0",
 		enough + " --health-port=70000":                     "--health-port is 70000",
-		enough + " --mode=loose":                            `--mode: "loose"`,
+		enough + " --mode=loose":                            `--mode: invalid mode "loose"`,
 		enough + " --rule-mode=KA-NONE-1=off":               `--rule-mode: there is no rule "KA-NONE-1"`,
 		enough + " --rule-mode=KA-AUTH-1=off":               "KA-AUTH-1 is always enforced",
 		enough + " --tls-min-version=VersionSSL":            "--tls-min-version",

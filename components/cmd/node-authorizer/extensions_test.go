@@ -55,8 +55,8 @@ func TestEveryInvalidExtensionModeIsReported(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`--beyond-upstream: "on" is no mode`, "--rule-mode: NA-LEASE-1 is always enforced",
-		`--rule-mode: NA-CSR-1: "on" is no mode`,
+		`--beyond-upstream: invalid mode "on"`, "--rule-mode: NA-LEASE-1 is always enforced",
+		`--rule-mode: NA-CSR-1: invalid mode "on"`,
 		`--rule-mode: there is no rule "NA-X-1"`, "--terminated-pod-grace is -1s, want 0 or more",
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -111,7 +111,7 @@ func TestProblems(t *testing.T) {
 			"--max-requests-in-flight-per-node is 0, want at least 1",
 			"--max-requests-in-flight is -1, less than one node's share of 0",
 			`--mode is "", want strict or compat`, "--max-view-age is 0s, want at least 10s",
-			`--beyond-upstream: "" is no mode: it must be one of off, audit, enforce`,
+			`--beyond-upstream: invalid mode "": use off, audit or enforce`,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

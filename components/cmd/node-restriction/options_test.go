@@ -100,7 +100,7 @@ func TestProblems(t *testing.T) {
 				"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",
 				"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
 				"--max-requests-in-flight-per-node is 0, want at least 1", "--api-audiences is [], want audiences",
-				`--beyond-upstream: "" is no mode: it must be one of off, audit, enforce`,
+				`--beyond-upstream: invalid mode "": use off, audit or enforce`,
 			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

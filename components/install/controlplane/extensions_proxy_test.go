@@ -105,7 +105,7 @@ func TestModesOfKubeletRulesAreChecked(t *testing.T) {
 		{"KA-EXEC-1", "audit", ""},
 		{"KA-VAP-1", "off", ""},
 		{"KA-AUD-1", "enforce", ""},
-		{"KA-EXEC-1", "on", `"on" is no mode`},
+		{"KA-EXEC-1", "on", `invalid mode "on"`},
 		{"KA-AUTH-1", "off", "KA-AUTH-1 is always enforced"},
 		{"KA-NONE-1", "off", `there is no rule "KA-NONE-1"`},
 	} {

@@ -131,8 +131,8 @@ func TestInvalidModesAreRejectedBeforeAnyChange(t *testing.T) {
 				t.Fatal("no error")
 			}
 			for _, want := range []string{
-				"--cert-renew-before", `--beyond-upstream: "on" is no mode`, "--rule-mode: NA-LEASE-1 is always enforced",
-				`--rule-mode: NA-CSR-1: "no" is no mode`, "--terminated-pod-grace is -1s",
+				"--cert-renew-before", `--beyond-upstream: invalid mode "on"`, "--rule-mode: NA-LEASE-1 is always enforced",
+				`--rule-mode: NA-CSR-1: invalid mode "no"`, "--terminated-pod-grace is -1s",
 			} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("error %q lacks %q", err, want)

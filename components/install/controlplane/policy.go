@@ -107,7 +107,7 @@ func choosePolicy(l host.Layout, o Options, before *Record) (policyChoice, error
 	case o.Policy.Own, exists && !o.Policy.Reset && journal.Hash(have.Data) != written:
 		// A running process keeps its last valid configuration. A new process would not start.
 		if _, err := configuration.Parse(have.Data); err != nil {
-			return policyChoice{}, fmt.Errorf("%s, which is kept, is no good: %w", l.RestrictionPolicy(), err)
+			return policyChoice{}, fmt.Errorf("%s, which is kept, is invalid: %w", l.RestrictionPolicy(), err)
 		}
 		return policyChoice{data: have.Data, there: true, edited: !o.Policy.Own}, nil
 	}

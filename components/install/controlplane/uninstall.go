@@ -101,7 +101,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	}
 	if !exists {
 		return false, fmt.Errorf(
-			"%s does not exist: this is no kubeadm control-plane host, or kube-apiserver has been stopped by moving it away",
+			"%s does not exist: this is not a kubeadm control-plane host, or kube-apiserver has been stopped by moving it away",
 			path)
 	}
 	restored := current

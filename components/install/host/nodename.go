@@ -48,7 +48,7 @@ func (l Layout) kubeletName() (string, error) {
 	}
 	name, isNode := strings.CutPrefix(cert.Subject.CommonName, "system:node:")
 	if !isNode {
-		return "", fmt.Errorf("%s is no node", cert.Subject.CommonName)
+		return "", fmt.Errorf("%s is not a node", cert.Subject.CommonName)
 	}
 	return name, nil
 }

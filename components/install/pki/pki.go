@@ -161,7 +161,7 @@ func CanSign(ca Pair) error {
 		return err
 	}
 	if !cert.IsCA {
-		return fmt.Errorf("%s is no certificate authority", ca.CertFile)
+		return fmt.Errorf("%s is not a certificate authority", ca.CertFile)
 	}
 	return nil
 }

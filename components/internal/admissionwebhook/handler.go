@@ -42,7 +42,7 @@ var settings = webhook.Settings{
 		Labels:        []string{"resource", "subresource", "operation"},
 		DurationHelp: "Time to decode the objects of one write and to decide on it, without reading the review and " +
 			"writing the answer.",
-		PanicsHelp: "Writes refused because deciding on them panicked. Each is a bug.",
+		PanicsHelp: "Writes denied because deciding on them panicked. Each is a bug.",
 	},
 	NotEnforced: rules.Allow,
 	Allowed:     "Admitted", Denied: "Not admitted", Audited: auditfindings.LogMessage, Panicked: "Reviewer panicked",

@@ -91,7 +91,7 @@ func TestAnswers(t *testing.T) {
 		{"an object that is a string is refused", object(`"secret"`),
 			unread("decoding object: it has a value of a wrong type")},
 		{"a field of another type is refused, and not quoted", object(podWith(`"name":12345`)),
-			unread("decoding object: metadata.name has a value that is no string")},
+			unread("decoding object: metadata.name has a value that is not a string")},
 		{"a time that is none is refused, and not quoted", object(podWith(`"creationTimestamp":"secret"`)),
 			unread("decoding object: it has a value of a wrong type")},
 		{"a field that occurs twice is refused", object(podWith(`"name":"x"`)),

@@ -52,7 +52,7 @@ bulkhead_admission_reviews_total{decision="deny",operation="CREATE",resource="po
 bulkhead_admission_reviews_total{decision="deny",operation="CREATE",resource="pods",rule="other",subresource="status"} 1
 bulkhead_admission_reviews_total{decision="deny",operation="other",resource="other",rule="NR-LIMIT",subresource="other"} 1
 bulkhead_admission_reviews_total{decision="deny",operation="other",resource="pods",rule="none",subresource=""} 1
-# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit would have refused, by rule, resource and verb.
+# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, by rule, resource and verb.
 # TYPE bulkhead_audited_refusals_total counter
 bulkhead_audited_refusals_total{resource="other",rule="NR-TEST-1",verb="create"} 100
 bulkhead_audited_refusals_total{resource="other",rule="other",verb="create"} 100

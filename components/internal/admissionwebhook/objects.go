@@ -207,7 +207,7 @@ func into(object runtime.Object) any {
 func whereIn(err error) string {
 	var wrong *gojson.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Sprintf("%s has a value that is no %v", wrong.Field, wrong.Type)
+		return fmt.Sprintf("%s has a value that is not a %v", wrong.Field, wrong.Type)
 	}
 	return "it has a value of a wrong type"
 }

@@ -78,7 +78,7 @@ func OthersProblem(parsed *x509.CertificateRequest, node string, addresses []cor
 	own := namesOf(addresses)
 	for _, name := range parsed.DNSNames {
 		if !nodesCanHave(name) {
-			return fmt.Sprintf("subjectAltName %.253q is no name of a node", name)
+			return fmt.Sprintf("subjectAltName %.253q is not a node name", name)
 		}
 		if !own.dns[name] {
 			return fmt.Sprintf("subjectAltName %.253q is not a name in the status of node %q", name, node)

@@ -72,7 +72,7 @@ func TestFindingsOfADecisionAreCounted(t *testing.T) {
 	})
 	post(New(config), good)
 	want := `
-# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit would have refused, by rule, resource and verb.
+# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, by rule, resource and verb.
 # TYPE bulkhead_audited_refusals_total counter
 bulkhead_audited_refusals_total{resource="pods",rule="NA-LIMIT",verb="get"} 1
 bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 1

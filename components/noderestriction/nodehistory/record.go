@@ -215,7 +215,7 @@ func read(texts []string) ([]corev1.Taint, error) {
 		pair, effect, found := strings.Cut(text, ":")
 		key, value, _ := strings.Cut(pair, "=")
 		if !found || key == "" || effect == "" {
-			return nil, fmt.Errorf("%q is no taint", text)
+			return nil, fmt.Errorf("%q is not a taint", text)
 		}
 		taints = append(taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
 	}

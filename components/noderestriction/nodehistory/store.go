@@ -24,7 +24,7 @@ type nodeStore struct{ *Store }
 func (s nodeStore) set(object any) error {
 	full, ok := object.(*corev1.Node)
 	if !ok {
-		return fmt.Errorf("%T is no Node", object)
+		return fmt.Errorf("%T is not a Node", object)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ type recordStore struct{ *Store }
 func (s recordStore) set(object any) error {
 	stored, ok := object.(*corev1.ConfigMap)
 	if !ok {
-		return fmt.Errorf("%T is no ConfigMap", object)
+		return fmt.Errorf("%T is not a ConfigMap", object)
 	}
 	if stored.Name != Name {
 		return nil
