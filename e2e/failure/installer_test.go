@@ -77,6 +77,17 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 			expectBulkhead(ctx)
 		})
 
+	It("changes nothing if the disk is full", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+		before := state(ctx)
+		for _, free := range []string{"0", "16k"} {
+			out, err := suite.Host.Run(ctx, suite.ControlPlane, onFullDisk(free, "bulkhead install --mode=audit"))
+			Expect(err).To(HaveOccurred(), out)
+			Expect(out + err.Error()).To(ContainSubstring("no space left on device"))
+			Expect(state(ctx)).To(Equal(before), "with %s free", free)
+			expectBulkhead(ctx)
+		}
+	})
+
 	It("restores kube-apiserver's manifest byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		original := exactly(ctx, originalServer)
 		output := suite.OnControlPlane(ctx, "bulkhead uninstall")
@@ -141,6 +152,15 @@ func state(ctx context.Context) string {
 	return suite.OnControlPlane(ctx, "find /etc/kubernetes/manifests "+StateDirectory+
 		" -type f ! -name '*.crt' ! -name '*.key' | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x "+
 		"node-authorizer; "+RestrictionProcess)
+}
+
+// onFullDisk returns a script that runs a command while the state directory is on a full disk.
+func onFullDisk(free, command string) string {
+	return "set -e; copy=$(mktemp -d /run/e2e-full-XXXXXX); cp -a " + StateDirectory + "/. $copy/; " +
+		"mount -t tmpfs -o mode=755,size=4m tmpfs " + StateDirectory + "; " +
+		"trap 'umount -l " + StateDirectory + "; rm -rf $copy' EXIT; cp -a $copy/. " + StateDirectory + "/; " +
+		"truncate -s " + free + " $copy/free; cat $copy/free >" + StateDirectory + "/free; " +
+		"cat /dev/zero >" + StateDirectory + "/fill 2>/dev/null || true; rm " + StateDirectory + "/free; " + command
 }
 
 // exactly returns the exact content of a file on the control-plane host.

@@ -78,7 +78,8 @@ func ReadRecord(l host.Layout) (*Record, error) {
 	}
 	r := &Record{}
 	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", l.Record(), err)
+		return nil, fmt.Errorf("cannot read the record of the installation in %s: %w. Move the file away, and run "+
+			"bulkhead install with all settings again", l.Record(), err)
 	}
 	return r, nil
 }

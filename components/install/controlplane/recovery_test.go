@@ -156,3 +156,28 @@ func TestRollbackNamesTheFileThatHelps(t *testing.T) {
 		}
 	})
 }
+
+// A record that was not written completely changes nothing. The message says how to go on.
+func TestATruncatedRecordIsReplaced(t *testing.T) {
+	onHost(t, "after the user has moved it away", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		whole := read(t, h.layout.Record())
+		must(t, os.WriteFile(h.layout.Record(), whole[:len(whole)/2], 0o600))
+		before := h.snapshot()
+		for _, err := range []error{
+			h.installer().Install(t.Context(), options(Parity)), h.installer().Uninstall(t.Context(), options(Hardened).Timeout),
+		} {
+			mentions(t, err, h.layout.Record())
+			mentions(t, err, "Move the file away")
+			h.mustBe(before)
+		}
+		must(t, os.Remove(h.layout.Record()))
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
+		// Without the record, kubeadm-config may lose an empty field that it had.
+		if manifest := read(t, h.layout.APIServerManifest()); !bytes.Equal(manifest, h.original) ||
+			strings.Contains(h.kubeadm, "bulkhead") {
+			t.Errorf("kube-apiserver's manifest:\n%s\nkubeadm-config:\n%s", manifest, h.kubeadm)
+		}
+	})
+}
