@@ -16,7 +16,7 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 
 readonly name=bulkhead-docs page=docs/install.md
 readonly bin=${PWD}/_output/bin state=${PWD}/_output/docs-run
-# The images that the page names. There is no registry, so the nodes get them before.
+# The images that the page names. The test has no registry, so the script loads them into the nodes.
 readonly images=(registry.example/bulkhead:v1 registry.example/bulkhead:v2)
 readonly workload=docs-workload
 

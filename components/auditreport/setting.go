@@ -17,7 +17,7 @@ type Setting struct {
 	Fields []Field `json:"fields,omitempty"`
 	// Incomplete is true if the source does not show all keys that the fields need.
 	Incomplete bool `json:"incomplete,omitempty"`
-	// GivesUp is what is no longer denied.
+	// GivesUp describes the requests that Bulkhead allows because of this setting.
 	GivesUp string `json:"givesUp,omitempty"`
 	// Remedy is what else solves the problem, in sentences.
 	Remedy string `json:"remedy,omitempty"`

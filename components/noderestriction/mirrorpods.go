@@ -23,8 +23,8 @@ const (
 var (
 	mirrorNamespace = rules.Rule{
 		ID: "NR-MIRROR-1",
-		Description: "While MirrorPodNodeRestriction and requireNamespaceAnnotation are on, a node creates mirror pods only " +
-			"in a namespace with the annotation node.kubernetes.io/mirror.allowed. The value \"false\" counts as " +
+		Description: "While MirrorPodNodeRestriction and requireNamespaceAnnotation are on, a node creates mirror " +
+			"pods only in a namespace with the annotation node.kubernetes.io/mirror.allowed. The value \"false\" counts as " +
 			"no annotation.",
 		Source:    "KEP-1314, Restrict namespaces",
 		Extension: true, Configured: true,

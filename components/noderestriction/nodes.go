@@ -138,7 +138,8 @@ func (r *Restriction) reviewNodeUpdate(ctx context.Context, q *request) *rules.D
 // checkConfigSource allows an old kubelet to remove the field when it writes its status. The removal
 // is harmless.
 func checkConfigSource(q *request, old, node *corev1.Node) *rules.Decision {
-	if node.Spec.ConfigSource == nil || apiequality.Semantic.DeepEqual(node.Spec.ConfigSource, old.Spec.ConfigSource) { //nolint:staticcheck // what is deprecated is refused
+	was, is := old.Spec.ConfigSource, node.Spec.ConfigSource //nolint:staticcheck // what is deprecated is denied
+	if is == nil || apiequality.Semantic.DeepEqual(is, was) {
 		return nil
 	}
 	return q.forbid(nodeConfigSource,

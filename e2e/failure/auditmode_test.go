@@ -21,7 +21,7 @@ const (
 	// beforeAudit and afterAudit are the Installations before and after the specs of audit mode.
 	beforeAudit = "/run/bulkhead-before-audit.yaml"
 	afterAudit  = "/run/bulkhead-after-audit.yaml"
-	// foreignRange is no node's podCIDR.
+	// foreignRange is outside the podCIDRs of all nodes.
 	foreignRange = "10.99.77.0/24"
 	nodePool     = "karpenter.sh/nodepool"
 	startupTaint = "karpenter.sh/unregistered"

@@ -66,8 +66,8 @@ func (b Extensions) flags() string {
 	if b.AuditOnly {
 		mode = "audit"
 	}
-	flags := fmt.Sprintf(" --mode=%s --extend-token-expiration=%t --beyond-upstream=%s --rule-mode=%s", mode, b.ExtendTokens,
-		b.Mode, strings.Join(modes, ","))
+	flags := fmt.Sprintf(" --mode=%s --extend-token-expiration=%t --beyond-upstream=%s --rule-mode=%s", mode,
+		b.ExtendTokens, b.Mode, strings.Join(modes, ","))
 	if b.TerminatedPodGrace != nil {
 		flags += fmt.Sprintf(" --terminated-pod-grace=%s", *b.TerminatedPodGrace)
 	}

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// modeFlags are the same for every installation that enforces.
+const modeFlags = " --mode=enforce --extend-token-expiration=false"
+
 func TestCommand(t *testing.T) {
 	const plain = "bulkhead install --profile=hardened --image='i:1' --cert-validity=1h0m0s --cert-renew-before=30m0s"
 	read := func(record string) Installation {
@@ -28,24 +31,25 @@ func TestCommand(t *testing.T) {
 		want string
 	}{
 		{"in-tree uninstalls Bulkhead", Installation{Profile: InTree}, "bulkhead uninstall"},
-		{"unset options stay unset", defaults, plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream= --rule-mode="},
+		{"unset options stay unset", defaults, plain + modeFlags + " --beyond-upstream= --rule-mode="},
 		{
 			"set options are repeated", installed,
-			plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream=enforce --rule-mode=NA-CSR-1=audit,NA-SA-3=off --terminated-pod-grace=5s " +
+			plain + modeFlags + " --beyond-upstream=enforce --rule-mode=NA-CSR-1=audit,NA-SA-3=off --terminated-pod-grace=5s " +
 				"--credential-provider-tokens=true",
 		},
 		{
 			"audit mode applies to all rules", installed.Auditing(time.Second),
-			plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream=audit --rule-mode= --terminated-pod-grace=1s --credential-provider-tokens=true",
+			plain + modeFlags + " --beyond-upstream=audit --rule-mode= --terminated-pod-grace=1s --credential-provider-tokens=true",
 		},
 		{
 			"node scope options are repeated",
 			read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
 				"nodeScope": {"on": true, "customResources": "a.example.com=field:spec.node"}}`),
-			plain + " --node-scope --node-scope-custom-resources='a.example.com=field:spec.node' --mode=enforce --extend-token-expiration=false --beyond-upstream= --rule-mode=",
+			plain + " --node-scope --node-scope-custom-resources='a.example.com=field:spec.node'" + modeFlags +
+				" --beyond-upstream= --rule-mode=",
 		},
 		{"default grace period is explicit, to undo another one", defaults.Undoing(),
-			plain + " --mode=enforce --extend-token-expiration=false --beyond-upstream= --rule-mode= --terminated-pod-grace=30s"},
+			plain + modeFlags + " --beyond-upstream= --rule-mode= --terminated-pod-grace=30s"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := tc.in.Command(); got != tc.want {

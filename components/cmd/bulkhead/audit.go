@@ -117,8 +117,8 @@ type auditResult struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 }
 
-var errIncompleteAudit = errors.New("the findings are incomplete: a log could not be read, see the notes; run the command " +
-	"again, or give --logs=FILE")
+var errIncompleteAudit = errors.New("the findings are incomplete: a log could not be read, see the notes; run the " +
+	"command again, or give --logs=FILE")
 
 func (o *auditOptions) run(cmd *cobra.Command) error {
 	var base auditBase

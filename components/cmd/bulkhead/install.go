@@ -162,6 +162,7 @@ func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, extensi
 	o.KubeletAPI, errs[4] = f.kubeletAPI(fs, kubeletAPI)
 	o.NodeScope, errs[5] = f.nodeScope(fs, o.Profile, o.NodeScope)
 	o.KubeletAPISaid = fs.Changed(kubeletAPIFlag)
-	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed("rule-mode") || fs.Changed(proxyFlagsFlag)
+	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed("rule-mode") ||
+		fs.Changed(proxyFlagsFlag)
 	return errors.Join(errs[:]...)
 }

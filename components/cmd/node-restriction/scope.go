@@ -65,7 +65,8 @@ func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, n
 		Config: webhook.Config{
 			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule,
 			Rules:    slices.Concat(nodescope.Rules, scopeadmission.Rules, noderestriction.Rules),
-			Registry: e.registry, Entry: "node-scope", AuditOnly: c.notEnforced, Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
+			Registry: e.registry, Entry: "node-scope", AuditOnly: c.notEnforced,
+			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	})
 	return e, nil

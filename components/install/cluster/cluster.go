@@ -162,8 +162,8 @@ type Decision struct {
 	Reason, EvaluationError string
 }
 
-// CanaryDecision asks whether a node that does not exist may read a secret. The answer is no. The
-// reason shows which authorizer decided.
+// CanaryDecision asks whether a node that does not exist may read a secret. The API server denies
+// this. The reason shows which authorizer decided.
 //
 // In an installation that only audits, RBAC may allow it: the ClusterRole system:node may still be
 // bound to all nodes. Then CanaryDecision asks about a resource that no role has, and only

@@ -73,7 +73,8 @@ func TestCanaryDecision(t *testing.T) {
 			Decision{EvaluationError: "refused"}, true},
 		{"an allowance is an alarm", allow, authorizationv1.SubjectAccessReviewStatus{}, Decision{}, false},
 		{"an allowance by RBAC, and node-authorizer only audits", allow,
-			authorizationv1.SubjectAccessReviewStatus{Reason: "no [NA-RESOURCE-1]"}, Decision{Reason: "no [NA-RESOURCE-1]"}, true},
+			authorizationv1.SubjectAccessReviewStatus{Reason: "no [NA-RESOURCE-1]"},
+			Decision{Reason: "no [NA-RESOURCE-1]"}, true},
 		{"everything is allowed", allow, authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "[NA-X-1]"},
 			Decision{}, false},
 	} {

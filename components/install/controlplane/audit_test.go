@@ -122,7 +122,8 @@ func TestAuditModeKeepsScopedAccounts(t *testing.T) {
 				h.sync("agent")
 			}
 			h.holds(1)
-			authorization, admission := string(read(t, h.layout.AuthorizationConfig())), string(read(t, h.layout.ScopeRegistration()))
+			authorization := string(read(t, h.layout.AuthorizationConfig()))
+			admission := string(read(t, h.layout.ScopeRegistration()))
 			if strings.Contains(authorization, "failurePolicy: Deny") == audit ||
 				strings.Contains(admission, "failurePolicy: Fail") == audit {
 				t.Errorf("audit %v:\n%s\n%s", audit, authorization, admission)

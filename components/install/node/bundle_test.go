@@ -41,7 +41,7 @@ func TestRenewKeepsTheBundleCurrent(t *testing.T) {
 		}{
 			{"no change", func() {}, "[]"},
 			{"certificate of the proxy is due", func() { time.Sleep(55 * time.Minute) }, "[kubelet-auth-proxy-client]"},
-			{"certificate before it is no longer accepted", func() { time.Sleep(11 * time.Minute) },
+			{"old certificate, until the kubelet rejects it", func() { time.Sleep(11 * time.Minute) },
 				"[kubelet-client-ca-bundle]"},
 			{"new client CA of the cluster", func() { client = n.newClusterCA("another") },
 				"[client-ca kubelet-client-ca-bundle]"},
@@ -64,7 +64,7 @@ func TestRenewKeepsTheBundleCurrent(t *testing.T) {
 		}
 		n.mustHaveOneKey()
 	})
-	onNode(t, "deny: there is no bundle", func(t *testing.T, n *testNode) {
+	onNode(t, "deny: the bundle does not exist", func(t *testing.T, n *testNode) {
 		n.newClusterCA("cluster")
 		must(t, n.installer().Install(t.Context(), withClients(LoopbackDeny)))
 		client := n.newClusterCA("another")

@@ -93,7 +93,7 @@ const bundleName = "kubelet-client-ca-bundle"
 // the node's own configuration names.
 func bundleFile(l host.Layout) string { return filepath.Join(l.Node(), bundleName+".crt") }
 
-// keepBundle updates the bundle, and reports whether it wrote. If there is no bundle, it does
+// keepBundle updates the bundle, and reports whether it wrote. Without a bundle, it does
 // nothing unless create is true. The kubelet reads a changed bundle without a restart, as it reads
 // the file with the proxy's certificate ([Installer.renewClient]).
 //

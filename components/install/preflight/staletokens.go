@@ -40,7 +40,8 @@ func staleTokenFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, nil
 	}
 	if value, _ := in.Server.Arg(extendFlag); value == "false" {
-		return []Finding{{OK, staleTokenCheck, "kube-apiserver already has --" + extendFlag + "=false: nothing changes for them"}}, nil
+		return []Finding{{OK, staleTokenCheck,
+			"kube-apiserver already has --" + extendFlag + "=false: nothing changes for them"}}, nil
 	}
 	count, err := readStaleTokens(ctx, in)
 	switch {

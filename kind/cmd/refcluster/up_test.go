@@ -16,7 +16,8 @@ func TestTheInstallersFlags(t *testing.T) {
 		is   []string
 	}{
 		{"no flags", wanted{profile: "hardened"}, []string{"--kubelet-api", "--mode=enforce", "--node-scope=false"}},
-		{"node scope", wanted{profile: "hardened", nodeScope: true}, []string{"--kubelet-api", "--mode=enforce", "--node-scope=true"}},
+		{"node scope", wanted{profile: "hardened", nodeScope: true},
+			[]string{"--kubelet-api", "--mode=enforce", "--node-scope=true"}},
 		{"node scope in parity, and an extra flag",
 			wanted{profile: "parity", nodeScope: true, extra: []string{"--x"}},
 			[]string{"--kubelet-api", "--mode=enforce", "--node-scope=true", "--x"}},
