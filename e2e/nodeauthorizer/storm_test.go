@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +31,17 @@ const (
 	stormRate = 20.0
 	// creators is the number of objects that are created at once.
 	creators = 16
+
+	// A lookup waits for up to two lists of a node's pods, one after the other, and for one second
+	// at most. So node-authorizer cannot promise anything if the API server needs longer than
+	// slowList for one of them.
+	slowList = 500 * time.Millisecond
+	// probeInterval is the time between two lists that measure this.
+	probeInterval = 100 * time.Millisecond
+	// stormAttempts is how often a storm is repeated on a machine that is too slow.
+	stormAttempts = 3
+	// notConfirmed is in the reason of a denial after a lookup without a result.
+	notConfirmed = "not confirmed by a live read"
 )
 
 // storm binds many pods in a short time. Each pod has its own secret and config map. Its node
@@ -45,6 +58,8 @@ type storm struct {
 	failed    []string
 	latencies []time.Duration
 	bound     []time.Time
+	// slowest is the longest time that the API server needed for a list of a node's pods.
+	slowest time.Duration
 }
 
 // prepare registers nodes without kubelets, each with a real certificate, and creates the pods that
@@ -95,9 +110,15 @@ func (s *storm) create(ctx context.Context, i int) error {
 	return nil
 }
 
-// run binds the pods one after another, and returns after the last answer.
+// run binds the pods one after another, and returns after the last answer. Meanwhile it measures
+// the API server with the list that node-authorizer needs for a lookup.
 func (s *storm) run(ctx context.Context) {
 	GinkgoHelper()
+	probing, stop := context.WithCancel(ctx)
+	var probe sync.WaitGroup
+	probe.Go(func() { s.probe(probing) })
+	defer probe.Wait()
+	defer stop()
 	ticker := time.NewTicker(s.pace)
 	defer ticker.Stop()
 	var asking sync.WaitGroup
@@ -144,6 +165,34 @@ func (s *storm) ask(ctx context.Context, node *Identity, request Request) {
 	}
 }
 
+// probe lists the pods of the first node, again and again.
+func (s *storm) probe(ctx context.Context) {
+	options := metav1.ListOptions{FieldSelector: "spec.nodeName=" + s.names[0]}
+	for ctx.Err() == nil {
+		begun := time.Now()
+		_, err := suite.Client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
+		if ctx.Err() == nil {
+			s.mu.Lock()
+			s.slowest = max(s.slowest, time.Since(begun))
+			if err != nil {
+				s.failed = append(s.failed, fmt.Sprintf("listing the pods of %s: %v", s.names[0], err))
+			}
+			s.mu.Unlock()
+		}
+		select {
+		case <-time.After(probeInterval):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// machineTooSlow reports whether the API server was too slow for lookups and this explains all
+// denials.
+func (s *storm) machineTooSlow() bool {
+	other := slices.ContainsFunc(s.refused, func(message string) bool { return !strings.Contains(message, notConfirmed) })
+	return len(s.refused) > 0 && !other && s.slowest > slowList
+}
+
 // rate returns the binds per second.
 func (s *storm) rate() float64 {
 	if len(s.bound) < 2 {
@@ -153,8 +202,23 @@ func (s *storm) rate() float64 {
 }
 
 func (s *storm) String() string {
-	return fmt.Sprintf("%d pods bound to %d nodes at %.1f/s, %d reads: %d refused, %d failed; %s",
-		len(s.bound), len(s.nodes), s.rate(), len(s.latencies), len(s.refused), len(s.failed), Latencies(s.latencies))
+	return fmt.Sprintf("%d pods bound to %d nodes at %.1f/s, %d reads: %d refused, %d failed; %s; slowest list %s",
+		len(s.bound), len(s.nodes), s.rate(), len(s.latencies), len(s.refused), len(s.failed), Latencies(s.latencies),
+		s.slowest.Round(time.Millisecond))
+}
+
+// stormOnThisMachine prepares and runs a storm. It repeats it if the machine was too slow.
+func stormOnThisMachine(ctx context.Context, what string) *storm {
+	GinkgoHelper()
+	for attempt := 1; ; attempt++ {
+		s := prepare(ctx, suite.Env(), stormNodes, stormPods, stormPace)
+		s.run(ctx)
+		Measured(what, s.String())
+		if attempt == stormAttempts || !s.machineTooSlow() {
+			return s
+		}
+		By("repeating the storm: the API server needed " + s.slowest.String() + " for a list")
+	}
 }
 
 // expectNoRefusal expects no wrong denial. node-authorizer promises this, the in-tree authorizer
@@ -163,7 +227,8 @@ func (s *storm) expectNoRefusal() {
 	GinkgoHelper()
 	Expect(s.failed).To(BeEmpty())
 	if suite.Settings.Profile != InTree {
-		Expect(s.refused).To(BeEmpty(), "reads of a pod's node, just after the pod was bound to it")
+		Expect(s.refused).To(BeEmpty(), "reads of a pod's node, just after the pod was bound to it; the slowest list of "+
+			"a node's pods took %s", s.slowest)
 	}
 	Expect(s.rate()).To(BeNumerically(">=", stormRate))
 }
@@ -172,9 +237,6 @@ func (s *storm) expectNoRefusal() {
 var _ = Describe("a storm of pods", Serial, Label(Slow), func() {
 	It("causes no false denial", Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 		TakeMachine(ctx)
-		s := prepare(ctx, suite.Env(), stormNodes, stormPods, stormPace)
-		s.run(ctx)
-		Measured("a storm", s.String())
-		s.expectNoRefusal()
+		stormOnThisMachine(ctx, "a storm").expectNoRefusal()
 	})
 })
