@@ -29,8 +29,12 @@ BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c
 up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false]: a two-node cluster with Bulkhead installed; run it again to switch
 	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE))
 
+.PHONY: ha
+ha: ## the same with three control planes, two workers and a load balancer, as cluster bulkhead-ha
+	@$(REFCLUSTER) up --name=bulkhead-ha --control-planes=3 --workers=2 --profile=$(PROFILE) --node-image=$(NODE_IMAGE)
+
 .PHONY: down
-down: ## remove the cluster and whatever was started for it
+down: ## remove all clusters and whatever was started for them
 	@$(REFCLUSTER) down
 
 .PHONY: status

@@ -28,6 +28,9 @@ type Cluster struct {
 	Root     string // the checkout
 	Output   string // the folder _output, which git ignores
 	Progress *progress.Reporter
+	// Size is the size of the existing cluster, or the default. Set it before Ensure to create
+	// another size.
+	Size Size
 
 	provider *kind.Provider
 }
@@ -40,19 +43,21 @@ func New(engine host.Engine, name, root, output string, report *progress.Reporte
 			return nil, err
 		}
 	}
-	return &Cluster{
-		Name: name, Engine: engine, Root: root, Output: output, Progress: report,
+	c := &Cluster{
+		Name: name, Engine: engine, Root: root, Output: output, Progress: report, Size: DefaultSize,
 		provider: kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(log.NoopLogger{})),
-	}, nil
+	}
+	if size, err := c.existingSize(); err == nil {
+		c.Size = size
+	}
+	return c, nil
 }
 
-// ControlPlane returns the name of the control-plane node.
-func (c *Cluster) ControlPlane() string { return c.Name + "-control-plane" }
+// ControlPlane returns the name of the first control-plane node.
+func (c *Cluster) ControlPlane() string { return c.ControlPlanes()[0] }
 
-// Worker returns the name of the worker node.
-func (c *Cluster) Worker() string { return c.Name + "-worker" }
-
-func (c *Cluster) nodes() []string { return []string{c.ControlPlane(), c.Worker()} }
+// Worker returns the name of the first worker node.
+func (c *Cluster) Worker() string { return c.workers()[0] }
 
 // Kubeconfig returns the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return Kubeconfig(c.Output, c.Name) }
@@ -109,13 +114,17 @@ func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 			return err
 		}
 	}
-	return c.Progress.Step(ctx, "creating two nodes", func(ctx context.Context, _ io.Writer) error {
+	if err := c.prepareForSize(ctx, image); err != nil {
+		return err
+	}
+	title := fmt.Sprintf("creating %d nodes", len(c.nodes()))
+	return c.Progress.Step(ctx, title, func(ctx context.Context, _ io.Writer) error {
 		return c.create(ctx, image)
 	})
 }
 
 func (c *Cluster) create(ctx context.Context, image string) error {
-	config, err := clusterConfig(c.Name, hostFolders{
+	config, err := clusterConfig(c.Name, c.Size, hostFolders{
 		"/etc/kubernetes/audit": filepath.Join(c.Root, "manifests", "audit"),
 		patchesInside:           filepath.Join(c.Root, "kind", "refcluster", "patches"),
 	}, detectTraits(c.Engine.Private))
@@ -152,6 +161,9 @@ func (c *Cluster) mark(ctx context.Context, image string) error {
 // usable reports whether the cluster is complete and has this image. It starts a stopped node. An
 // error means that the engine does not answer.
 func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
+	if size, err := c.existingSize(); err != nil || size != c.Size {
+		return false, ctx.Err()
+	}
 	restarted := false
 	for _, node := range c.nodes() {
 		state, err := c.Engine.Docker("inspect", "--format", "{{.State.Running}}", node).Output(ctx, io.Discard)
@@ -218,6 +230,7 @@ func (c *Cluster) Delete() error {
 	if err := c.provider.Delete(c.Name, c.Kubeconfig()); err != nil {
 		return fmt.Errorf("removing the cluster: %w", err)
 	}
+	c.removeBalancerImage()
 	err := os.Remove(c.Kubeconfig())
 	if os.IsNotExist(err) {
 		return nil

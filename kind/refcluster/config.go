@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package refcluster creates, shows and removes the reference cluster. It has two kind nodes.
-// Bulkhead is installed on them as in production.
+// Package refcluster creates, shows and removes the reference cluster. It has two kind nodes, or
+// several control planes. Bulkhead is installed on them as in production.
 package refcluster
 
 import (
@@ -65,12 +65,13 @@ const patchesInside = "/etc/kubernetes/patches"
 type hostFolders map[string]string
 
 // clusterConfig returns kind's configuration for this host.
-func clusterConfig(name string, folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, error) {
+func clusterConfig(name string, size Size, folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, error) {
 	config := &v1alpha4.Cluster{}
 	if err := yaml.UnmarshalStrict(clusterYAML, config); err != nil {
 		return nil, fmt.Errorf("reading kind/refcluster/cluster.yaml: %w", err)
 	}
 	config.Name = name
+	config.Nodes = size.kindNodes()
 	for i := range config.Nodes {
 		for inside, outside := range folders {
 			config.Nodes[i].ExtraMounts = append(config.Nodes[i].ExtraMounts, v1alpha4.Mount{

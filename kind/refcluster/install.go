@@ -26,15 +26,33 @@ func CheckProfile(profile string) error {
 	return nil
 }
 
-// Install runs Bulkhead's installer on the control-plane node, as on a production host. The
-// installer does not know kind. extra are additional flags for it. After an interrupt, Install
-// interrupts the installer and waits for its rollback.
+// Install runs Bulkhead's installer on every control-plane node, one after the other, as on
+// production hosts. The installer does not know kind. extra are additional flags for it. After an
+// interrupt, Install interrupts the installer and waits for its rollback.
 func (c *Cluster) Install(ctx context.Context, profile, image string, extra ...string) error {
-	return c.Progress.Step(ctx, "installing the profile "+profile, func(ctx context.Context, log io.Writer) error {
-		if err := c.putInstaller(ctx, log, c.ControlPlane()); err != nil {
+	for _, host := range c.ControlPlanes() {
+		if err := c.installOn(ctx, host, profile, image, extra...); err != nil {
 			return err
 		}
-		return c.bulkhead(ctx, log, c.ControlPlane(),
+	}
+	return nil
+}
+
+// InstallNodesOnly prepares the cluster for InstallNodes. One host does that for all.
+func (c *Cluster) InstallNodesOnly(ctx context.Context, profile, image string, extra ...string) error {
+	return c.installOn(ctx, c.ControlPlane(), profile, image, append([]string{"--nodes-only"}, extra...)...)
+}
+
+func (c *Cluster) installOn(ctx context.Context, host, profile, image string, extra ...string) error {
+	title := "installing the profile " + profile
+	if c.Size.ControlPlanes > 1 {
+		title += " on " + host
+	}
+	return c.Progress.Step(ctx, title, func(ctx context.Context, log io.Writer) error {
+		if err := c.putInstaller(ctx, log, host); err != nil {
+			return err
+		}
+		return c.bulkhead(ctx, log, host,
 			append([]string{"install", "--profile=" + profile, "--image=" + image}, extra...)...)
 	})
 }
@@ -47,7 +65,7 @@ func (c *Cluster) InstallNodes(ctx context.Context) error {
 // WaitProxies waits until every node runs the proxy that was installed last. A new image reaches
 // the nodes one after the other.
 func (c *Cluster) WaitProxies(ctx context.Context) error {
-	return c.Progress.Step(ctx, "waiting until the proxies of both kubelets are the new ones",
+	return c.Progress.Step(ctx, "waiting until the proxies of all kubelets are the new ones",
 		func(ctx context.Context, log io.Writer) error {
 			return c.kubectl("rollout", "status", "daemonset/bulkhead-kubelet-auth-proxy", "--namespace=kube-system",
 				"--timeout=2m").Run(ctx, log)
@@ -143,12 +161,19 @@ func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) 
 	return err
 }
 
-// InstalledStatus returns the output of `bulkhead status` on the control-plane host and of
+// InstalledStatus returns the output of `bulkhead status` on the control-plane hosts and of
 // `bulkhead node status` on the nodes.
 func (c *Cluster) InstalledStatus(ctx context.Context) (string, error) {
-	status, err := c.exec(ctx, io.Discard, c.ControlPlane(), "bulkhead", "status")
-	if err != nil {
-		return "", err
+	var status string
+	for i, host := range c.ControlPlanes() {
+		of, err := c.exec(ctx, io.Discard, host, "bulkhead", "status")
+		if err != nil {
+			return "", err
+		}
+		if i > 0 {
+			status += "\n\n" + host + "\n"
+		}
+		status += of
 	}
 	for _, node := range c.guardedNodes(ctx) {
 		of, err := c.exec(ctx, io.Discard, node, "bulkhead", "node", "status")

@@ -61,12 +61,15 @@ func (c *Cluster) EnsureNetwork(ctx context.Context) error {
 func (c *Cluster) nodeNetworks(ctx context.Context, log io.Writer) ([]nodeNetwork, error) {
 	var nodes []nodeNetwork
 	err := poll(ctx, time.Minute, func() (bool, error) {
-		out, err := c.kubectl("get", "nodes", c.ControlPlane(), c.Worker(), "-o",
+		out, err := c.kubectl("get", "nodes", "-o",
 			`jsonpath={range .items[*]}{.metadata.name} {.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}`).Output(ctx, log)
 		if err != nil {
 			return false, err
 		}
 		nodes, err = parseNodeNetworks(out)
+		if want := len(c.nodes()); err == nil && len(nodes) < want {
+			err = fmt.Errorf("%d of %d nodes have registered", len(nodes), want)
+		}
 		return err == nil, err
 	})
 	return nodes, err
@@ -102,10 +105,9 @@ func (c *Cluster) connect(ctx context.Context, log io.Writer, node nodeNetwork, 
 	return write.Run(ctx, log)
 }
 
-// WaitReady waits until both nodes are Ready.
+// WaitReady waits until all nodes are Ready.
 func (c *Cluster) WaitReady(ctx context.Context) error {
-	return c.Progress.Step(ctx, "waiting for both nodes to be Ready", func(ctx context.Context, log io.Writer) error {
-		return c.kubectl("wait", "--for=condition=Ready", "--timeout=120s", "node/"+c.ControlPlane(),
-			"node/"+c.Worker()).Run(ctx, log)
+	return c.Progress.Step(ctx, "waiting for all nodes to be Ready", func(ctx context.Context, log io.Writer) error {
+		return c.kubectl("wait", "--for=condition=Ready", "--timeout=180s", "nodes", "--all").Run(ctx, log)
 	})
 }

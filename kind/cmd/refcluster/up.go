@@ -21,8 +21,8 @@ func upCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Create the cluster, or switch it to this profile",
-		Long: `Up creates a two-node cluster and installs Bulkhead in it. Run it again to continue
-after an interruption, or with another profile to switch.`,
+		Long: `Up creates a cluster of two nodes, or of more, and installs Bulkhead in it. Run it
+again to continue after an interruption, or with another profile to switch.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("node-scope") {
@@ -43,6 +43,9 @@ after an interruption, or with another profile to switch.`,
 		"limit the tokens of annotated ServiceAccounts to their pods' nodes, also kube-proxy's (default in hardened: true)")
 	cmd.Flags().BoolVar(&want.fresh, "fresh", false,
 		"create a new cluster instead of using the one that exists")
+	cmd.Flags().IntVar(&want.size.ControlPlanes, "control-planes", refcluster.DefaultSize.ControlPlanes,
+		"the number of control-plane nodes; with more than one, a load balancer is in front of them")
+	cmd.Flags().IntVar(&want.size.Workers, "workers", refcluster.DefaultSize.Workers, "the number of worker nodes")
 	cmd.Flags().BoolVar(&want.plain, "plain", false,
 		"create only the cluster, with the program bulkhead on its nodes, and install nothing")
 	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil,
@@ -54,6 +57,7 @@ after an interruption, or with another profile to switch.`,
 type wanted struct {
 	name       string
 	profile    string
+	size       refcluster.Size
 	kubeletAPI bool
 	nodeScope  bool
 	// fresh removes an existing cluster before the new one is created.
@@ -78,7 +82,8 @@ func (w wanted) flags(first string) []string {
 func (w wanted) limitsKubeProxy() bool { return w.nodeScope && w.profile != "in-tree" }
 
 func up(ctx context.Context, want wanted, imageChoice string) error {
-	if err := errors.Join(refcluster.CheckName(want.name), refcluster.CheckProfile(want.profile)); err != nil {
+	if err := errors.Join(refcluster.CheckName(want.name), refcluster.CheckProfile(want.profile),
+		want.size.Check()); err != nil {
 		return err
 	}
 	w, err := openWorkspaceOf(want.name)
@@ -105,6 +110,7 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 	if err != nil {
 		return err
 	}
+	cluster.Size = want.size
 	if want.plain {
 		return bringUpPlain(ctx, cluster, want, image)
 	}

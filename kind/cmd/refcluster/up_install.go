@@ -36,7 +36,7 @@ func install(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 		return installWithoutProxies(ctx, cluster, want, image)
 	}
 	flags := want.flags("--kubelet-api")
-	if err := cluster.Install(ctx, want.profile, image, append([]string{"--nodes-only"}, flags...)...); err != nil {
+	if err := cluster.InstallNodesOnly(ctx, want.profile, image, flags...); err != nil {
 		return err
 	}
 	if err := cluster.InstallNodes(ctx); err != nil {

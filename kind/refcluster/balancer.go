@@ -1,0 +1,85 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package refcluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// balancerImage is the image that kind starts in front of several control planes. Its name is in
+// kind (pkg/cluster/internal/loadbalancer/const.go).
+const balancerImage = "docker.io/envoyproxy/envoy:v1.36.2"
+
+// builtHere is the label of an image of that name that was built from this checkout.
+const builtHere = "dev.bulkhead.load-balancer"
+
+// balancerReach and balancerPull limit the time for the registry to answer and for the download.
+const (
+	balancerReach = 10 * time.Second
+	balancerPull  = 5 * time.Minute
+)
+
+// ensureBalancerImage pulls the image. If no registry answers, it builds an image of the same name
+// with the small load balancer in kind/loadbalancer. kind needs a shell in it, so it is built on the
+// node image.
+func (c *Cluster) ensureBalancerImage(ctx context.Context, log io.Writer, nodeImage string) error {
+	if exists, ours := c.balancerImageExists(ctx); exists && !ours {
+		return nil
+	}
+	if !c.Engine.Private && c.pullBalancer(ctx, log) == nil {
+		return nil
+	}
+	return c.buildBalancer(ctx, log, nodeImage)
+}
+
+// balancerImageExists reports whether the engine has the image, and whether it was built here.
+func (c *Cluster) balancerImageExists(ctx context.Context) (exists, ours bool) {
+	label, err := c.Engine.Docker("image", "inspect", "--format", "{{index .Config.Labels \""+builtHere+"\"}}",
+		balancerImage).Output(ctx, io.Discard)
+	return err == nil, err == nil && label == "true"
+}
+
+func (c *Cluster) pullBalancer(ctx context.Context, log io.Writer) error {
+	reach, cancel := context.WithTimeout(ctx, balancerReach)
+	defer cancel()
+	if _, err := c.Engine.Docker("manifest", "inspect", balancerImage).Output(reach, log); err != nil {
+		return err
+	}
+	pull, cancel := context.WithTimeout(ctx, balancerPull)
+	defer cancel()
+	return c.Engine.Docker("pull", balancerImage).Run(pull, log)
+}
+
+func (c *Cluster) buildBalancer(ctx context.Context, log io.Writer, nodeImage string) error {
+	staging := filepath.Join(c.Output, "load-balancer")
+	if err := os.MkdirAll(staging, 0o755); err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(staging) }()
+	workshop := Workshop{Root: c.Root, Output: c.Output, Progress: c.Progress}
+	if err := workshop.BuildStatic(ctx, log, "./kind/loadbalancer", filepath.Join(staging, "envoy")); err != nil {
+		return err
+	}
+	// The node image stops with a signal for systemd.
+	dockerfile := fmt.Sprintf("FROM %s\nENTRYPOINT []\nSTOPSIGNAL SIGTERM\nLABEL %s=true\nCOPY envoy /usr/local/bin/envoy\n",
+		nodeImage, builtHere)
+	if err := os.WriteFile(filepath.Join(staging, "Dockerfile"), []byte(dockerfile), 0o644); err != nil {
+		return err
+	}
+	return c.Engine.Docker("build", "--tag", balancerImage, staging).Run(ctx, log)
+}
+
+// removeBalancerImage removes the image if it was built here, so that a later pull is not prevented.
+// Docker keeps an image that another cluster uses.
+func (c *Cluster) removeBalancerImage() {
+	ctx := context.Background()
+	if _, ours := c.balancerImageExists(ctx); ours {
+		_ = c.Engine.Docker("image", "rm", balancerImage).Run(ctx, io.Discard)
+	}
+}
