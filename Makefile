@@ -59,6 +59,10 @@ unit: ## unit tests with the race detector, and a bounded run of every fuzz targ
 e2e: ## make e2e [LABEL='rule: containsAny NA-LEASE-3']: end-to-end on the cluster that is up, or on E2E_KUBECONFIG, or on one that it makes
 	@$(TESTRUN) e2e --profile=$(PROFILE) --label='$(LABEL)'
 
+.PHONY: ha-full
+ha-full: ## all specs for three control planes on a new cluster: install, kubeadm's commands, upgrade, removal (half an hour)
+	@$(TESTRUN) ha
+
 .PHONY: verify
 verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests
 	@$(TESTRUN) verify

@@ -109,3 +109,31 @@ func (i *Identity) HTTP() (*http.Client, string, error) {
 	}
 	return client, i.config.Host, nil
 }
+
+// NewConnections returns the identity with a new connection for each request, so that a load
+// balancer chooses a server for each.
+func (i *Identity) NewConnections() *Identity {
+	other := *i
+	other.config = rest.CopyConfig(i.config)
+	// A connection of HTTP/2 is shared, also by requests that ask to close it.
+	other.config.NextProtos = []string{"http/1.1"}
+	other.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return closingTransport{next} })
+	return &other
+}
+
+// closingTransport closes the connection after each request.
+type closingTransport struct{ http.RoundTripper }
+
+func (c closingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	request = request.Clone(request.Context())
+	request.Close = true
+	return c.RoundTripper.RoundTrip(request)
+}
+
+// At returns the identity at another address of the cluster, such as one of several API servers.
+func (i *Identity) At(address string) *Identity {
+	other := *i
+	other.config = rest.CopyConfig(i.config)
+	other.config.Host = address
+	return &other
+}

@@ -54,10 +54,10 @@ func New(engine host.Engine, name, root, output string, report *progress.Reporte
 }
 
 // ControlPlane returns the name of the first control-plane node.
-func (c *Cluster) ControlPlane() string { return c.ControlPlanes()[0] }
+func (c *Cluster) ControlPlane() string { return c.Name + "-control-plane" }
 
 // Worker returns the name of the first worker node.
-func (c *Cluster) Worker() string { return c.workers()[0] }
+func (c *Cluster) Worker() string { return c.Name + "-worker" }
 
 // Kubeconfig returns the path of the administrator's kubeconfig.
 func (c *Cluster) Kubeconfig() string { return Kubeconfig(c.Output, c.Name) }

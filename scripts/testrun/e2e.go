@@ -63,7 +63,8 @@ func everything(ctx context.Context, j *job) error {
 		jobs = append(jobs,
 			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: hardened},
 			&job{name: "renewals", cluster: refcluster.DefaultName + "-certificates", heavy: true, do: renewals},
-			&job{name: "others", cluster: refcluster.DefaultName + "-others", heavy: true, do: others})
+			&job{name: "others", cluster: refcluster.DefaultName + "-others", heavy: true, do: others},
+			&job{name: "hosts", cluster: haCluster, heavy: true, do: manyHosts(hosts)})
 	}
 	jobs = append(jobs, &job{name: "unit", heavy: true, do: tests})
 	return errors.Join(ready, err, j.parallel(ctx, jobs...))
@@ -108,6 +109,28 @@ func others(ctx context.Context, j *job) (err error) {
 		again = j.specs(ctx, "hardened", nodeScopeDisruptive)
 	}
 	return errors.Join(inTree, parity, again)
+}
+
+// haCluster is the name of the cluster of `make ha`.
+const haCluster = refcluster.DefaultName + "-ha"
+
+// manyHosts tests the installation on three control planes.
+func manyHosts(s selection) func(context.Context, *job) error {
+	return func(ctx context.Context, j *job) (err error) {
+		defer func() { err = errors.Join(err, j.down(ctx)) }()
+		if err := j.up(ctx, "hardened", "--plain", "--fresh", "--control-planes=3", "--workers=2"); err != nil {
+			return err
+		}
+		return j.specs(ctx, "hardened", s)
+	}
+}
+
+// highAvailability runs all specs for several control planes, also the long ones.
+func highAvailability(ctx context.Context, j *job) error {
+	if err := errors.Join(j.prepare(ctx), j.compileSuites(ctx)); err != nil {
+		return err
+	}
+	return j.parallel(ctx, &job{name: "hosts", cluster: haCluster, do: manyHosts(hostsLong)})
 }
 
 func dryRun(ctx context.Context, j *job) error {

@@ -48,6 +48,7 @@ func command() *cobra.Command {
 	add("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests", verify)
 	add("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit)
 	add("all", "verify, unit, and end-to-end in all three profiles", everything)
+	add("ha", "All specs for several control planes, on a new cluster", highAvailability)
 
 	var profile, label string
 	e2e := add("e2e", "The end-to-end suites, on the cluster that is up, on E2E_KUBECONFIG, or on a new cluster",

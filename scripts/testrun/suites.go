@@ -31,8 +31,11 @@ var (
 	nodeScopeDisruptive = selection{name: "node-scope-disruptive", label: "disruptive", suites: []string{"nodescope"}}
 	// A renewal breaks open connections to the API server, so these run alone, too.
 	certificates = selection{name: "certificates", suites: []string{"certificates"}}
+	// These need a cluster with three control planes. The long specs run kubeadm's commands.
+	hosts     = selection{name: "hosts", label: "!long", suites: []string{"hosts"}}
+	hostsLong = selection{name: "hosts", suites: hosts.suites}
 
-	special = slices.Concat(crawl.suites, nodeScope.suites, certificates.suites)
+	special = slices.Concat(crawl.suites, nodeScope.suites, certificates.suites, hosts.suites)
 )
 
 // findSuites returns the folders of all suites, or only of the suites without their own selection.

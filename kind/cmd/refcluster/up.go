@@ -47,7 +47,7 @@ again to continue after an interruption, or with another profile to switch.`,
 		"the number of control-plane nodes; with more than one, a load balancer is in front of them")
 	cmd.Flags().IntVar(&want.size.Workers, "workers", refcluster.DefaultSize.Workers, "the number of worker nodes")
 	cmd.Flags().BoolVar(&want.plain, "plain", false,
-		"create only the cluster, with the program bulkhead on its nodes, and install nothing")
+		"create only the cluster, with the program bulkhead and the component image on its nodes, and install nothing")
 	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil,
 		"a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd

@@ -1,0 +1,142 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package hosts_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// installerLease is the lock of the installers of all hosts.
+const installerLease = "bulkhead-installer"
+
+// namedFile is a file of Bulkhead in the configuration of kubeadm, once all hosts have it.
+const namedFile = "/etc/kubernetes/bulkhead/apiserver/authorization.yaml"
+
+// before is what the uninstallation must restore.
+type before struct {
+	kubeadm string
+	hosts   map[string]string
+}
+
+// The specs follow an operator through docs/install.md: install on one host after the other, look at
+// the cluster, remove on one host after the other. They run in order.
+var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
+	func() {
+		var (
+			hosts   []corev1.Node
+			install string
+			clients *probers
+			saved   = before{hosts: map[string]string{}}
+		)
+
+		BeforeAll(func(ctx SpecContext) {
+			hosts = findControlPlanes(ctx)
+			Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty(), "the cluster must begin without Bulkhead")
+			install = "bulkhead install --profile=hardened --kubelet-api=false --image=" + componentImage(ctx, hosts[0].Name)
+			saved.kubeadm = kubeadmConfig(ctx)
+			for _, host := range hosts {
+				saved.hosts[host.Name] = hostState(ctx, host.Name)
+			}
+			clients = startProbers(ctx)
+			DeferCleanup(func(ctx context.Context) {
+				clients.end()
+				for _, host := range hosts {
+					onHost(ctx, host.Name, "bulkhead uninstall 2>&1")
+				}
+			})
+		})
+
+		It("gets kubeadm's configuration when the last host is installed, and not before", func(ctx SpecContext) {
+			for i, host := range hosts {
+				Expect(kubeadmConfig(ctx)).To(Equal(saved.kubeadm), "with Bulkhead on %d hosts", i)
+				begun := time.Now()
+				out := onHost(ctx, host.Name, install+" 2>&1")
+				GinkgoWriter.Println(out)
+				Measured("bulkhead install on host "+fmt.Sprint(i+1), time.Since(begun).Round(time.Second).String())
+				for _, missing := range hosts[i+1:] {
+					Expect(out).To(ContainSubstring(missing.Name), "the hosts that are missing")
+				}
+			}
+			Expect(kubeadmConfig(ctx)).To(ContainSubstring(namedFile))
+		})
+
+		It("denies at each API server what the rules deny", Denies("NA-NODE-1"), func(ctx SpecContext) {
+			for _, host := range hosts {
+				node := suite.AsNode(suite.Worker).At(address(&host))
+				code, message, err := node.Send(ctx, Get(api.Nodes).Named(suite.Worker))
+				Expect(fmt.Sprint(code, message, err)).To(Equal("200<nil>"), host.Name)
+				code, message, err = node.Send(ctx, Get(api.Nodes).Named(hosts[0].Name))
+				Expect(err).NotTo(HaveOccurred())
+				Expect(code).To(Equal(403), host.Name)
+				Expect(message).To(ContainSubstring("[NA-NODE-1]"), host.Name)
+			}
+		})
+
+		It("shows all hosts with the same version and settings", func(ctx SpecContext) {
+			out := onHost(ctx, hosts[1].Name, "bulkhead status --cluster --kubeconfig=/etc/kubernetes/admin.conf")
+			GinkgoWriter.Println(out)
+			for _, host := range hosts {
+				Expect(out).To(ContainSubstring(host.Name))
+			}
+		})
+
+		It("installs again on any host without a change", func(ctx SpecContext) {
+			Expect(onHost(ctx, hosts[2].Name, install+" 2>&1")).To(ContainSubstring("Nothing had to be changed"))
+		})
+
+		It("refuses to install while another host is being changed", func(ctx SpecContext) {
+			holder, seconds, now := hosts[0].Name, int32(30), metav1.NowMicro()
+			leases := suite.Client.CoordinationV1().Leases(metav1.NamespaceSystem)
+			// A lease of an earlier run may be left.
+			_ = leases.Delete(ctx, installerLease, metav1.DeleteOptions{})
+			_, err := leases.Create(ctx, &coordinationv1.Lease{
+				ObjectMeta: metav1.ObjectMeta{Name: installerLease},
+				Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now,
+					RenewTime: &now},
+			}, metav1.CreateOptions{})
+			Expect(err).NotTo(HaveOccurred())
+			out, err := suite.Host.Run(ctx, hosts[1].Name, install+" 2>&1")
+			Expect(err).To(HaveOccurred(), out)
+			Expect(err.Error()).To(ContainSubstring(holder))
+			// An installer that was killed does not renew its lease.
+			time.Sleep(time.Until(now.Add(time.Duration(seconds+5) * time.Second)))
+			Expect(onHost(ctx, hosts[1].Name, install+" 2>&1")).To(ContainSubstring("Nothing had to be changed"))
+		})
+
+		It("is removed host by host, and kubeadm's configuration first", Denies("NA-NODE-1"), func(ctx SpecContext) {
+			for i, host := range hosts {
+				begun := time.Now()
+				GinkgoWriter.Println(onHost(ctx, host.Name, "bulkhead uninstall 2>&1"))
+				Measured("bulkhead uninstall on host "+fmt.Sprint(i+1), time.Since(begun).Round(time.Second).String())
+				Expect(kubeadmConfig(ctx)).To(Equal(saved.kubeadm), "without Bulkhead on %d hosts", i+1)
+				for _, other := range hosts[i+1:] {
+					code, message, err := suite.AsNode(suite.Worker).At(address(&other)).Send(ctx,
+						Get(api.Nodes).Named(hosts[0].Name))
+					Expect(err).NotTo(HaveOccurred())
+					Expect(code).To(Equal(403))
+					Expect(message).To(ContainSubstring("[NA-NODE-1]"), "the rules of "+other.Name)
+				}
+			}
+			for _, host := range hosts {
+				Expect(hostState(ctx, host.Name)).To(Equal(saved.hosts[host.Name]), host.Name)
+			}
+			Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty())
+		})
+
+		It("had no failed call through the load balancer", func(SpecContext) {
+			clients.stop()
+			clients.running.Wait()
+			clients.expectNoFailure()
+		})
+	})
