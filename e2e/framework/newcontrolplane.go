@@ -26,15 +26,21 @@ const askEtcd = "curl -sS --fail --max-time 10 --cacert /etc/kubernetes/pki/etcd
 	"/etc/kubernetes/pki/etcd/server.crt " +
 	"--key /etc/kubernetes/pki/etcd/server.key -X POST -d '%s' https://127.0.0.1:2379/v3/cluster/member/%s"
 
-// JoinControlPlane makes the machine an additional control-plane host, as docs/install.md
-// describes, and waits until its API server is ready. During cleanup, the machine leaves etcd
-// before it is removed: an etcd of two members has no quorum when one is gone.
-func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1.Node {
+// PrepareControlPlane makes the files that kube-apiserver needs to start on the machine, as
+// docs/install.md describes. Call it before JoinControlPlane if kubeadm's configuration names them.
+func (m *NewMachine) PrepareControlPlane(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	m.copyFromControlPlane(ctx, "/usr/local/bin/bulkhead")
+	m.Run(ctx, "bulkhead prepare --profile=hardened")
+}
+
+// JoinControlPlane makes the machine an additional control-plane host, and waits until its API
+// server is ready. During cleanup, the machine leaves etcd before it is removed: an etcd of two
+// members has no quorum when one is gone.
+func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1.Node {
+	ginkgo.GinkgoHelper()
 	// The API server's manifest refers to the audit policy of the reference cluster.
 	m.copyFromControlPlane(ctx, "/etc/kubernetes/audit")
-	m.Run(ctx, "bulkhead prepare --profile=hardened")
 	key := strings.TrimSpace(m.Run(ctx, "kubeadm certs certificate-key"))
 	ginkgo.DeferCleanup(m.removeCertificates)
 	_, err := m.Host.Run(ctx, m.ControlPlane, "kubeadm init phase upload-certs --upload-certs --certificate-key="+key)

@@ -53,6 +53,7 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 		BeforeAll(func(ctx SpecContext) {
 			TakeMachine(ctx)
 			machine = suite.Env().NewMachine(ctx, MachineName())
+			machine.PrepareControlPlane(ctx)
 			node = machine.JoinControlPlane(ctx, suite.Env().BootstrapToken(ctx))
 			// A new API server adds itself to the slice within ten seconds.
 			Eventually(ctx, func() (string, error) {
