@@ -65,7 +65,7 @@ func onHost(ctx context.Context, host, script string) string {
 // componentImage returns the image with Bulkhead's programs that is on a host.
 func componentImage(ctx context.Context, host string) string {
 	GinkgoHelper()
-	out := onHost(ctx, host, "ctr --namespace k8s.io images ls -q | grep '^ghcr.io/bulkhead-k8s/bulkhead:'")
+	out := onHost(ctx, host, "ctr --namespace k8s.io images ls -q | grep '^ghcr.io/bulkhead-k8s/bulkhead:dev-'")
 	Expect(out).NotTo(BeEmpty(), "no image with Bulkhead's programs on "+host)
 	return strings.Fields(out)[0]
 }
