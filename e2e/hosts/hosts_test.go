@@ -25,8 +25,8 @@ const namedFile = "/etc/kubernetes/bulkhead/apiserver/authorization.yaml"
 
 // before is what the uninstallation must restore.
 type before struct {
-	kubeadm string
-	hosts   map[string]string
+	kubeadm, objects string
+	hosts            map[string]string
 }
 
 // The specs follow an operator through docs/install.md: install on one host after the other, look at
@@ -42,9 +42,9 @@ var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(D
 
 		BeforeAll(func(ctx SpecContext) {
 			hosts = findControlPlanes(ctx)
-			Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty(), "the cluster must begin without Bulkhead")
+			expectNotInstalled(ctx, hosts)
 			install = "bulkhead install --profile=hardened --kubelet-api=false --image=" + componentImage(ctx, hosts[0].Name)
-			saved.kubeadm = kubeadmConfig(ctx)
+			saved.kubeadm, saved.objects = kubeadmConfig(ctx), bulkheadObjects(ctx, hosts[0].Name)
 			for _, host := range hosts {
 				saved.hosts[host.Name] = hostState(ctx, host.Name)
 			}
@@ -131,7 +131,7 @@ var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(D
 			for _, host := range hosts {
 				Expect(hostState(ctx, host.Name)).To(Equal(saved.hosts[host.Name]), host.Name)
 			}
-			Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty())
+			Expect(bulkheadObjects(ctx, hosts[0].Name)).To(Equal(saved.objects))
 		})
 
 		It("had no failed call through the load balancer", func(SpecContext) {

@@ -37,7 +37,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 
 		BeforeAll(func(ctx SpecContext) {
 			hosts = findControlPlanes(ctx)
-			Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty(), "the cluster must begin without Bulkhead")
+			expectNotInstalled(ctx, hosts)
 			install = "bulkhead install --profile=hardened --kubelet-api=false --image=" +
 				componentImage(ctx, hosts[0].Name) + " 2>&1"
 			server, err := suite.Client.Discovery().ServerVersion()
@@ -47,7 +47,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 				for _, host := range hosts {
 					onHost(ctx, host.Name, "bulkhead uninstall 2>&1")
 				}
-				Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty())
+				expectNotInstalled(ctx, hosts)
 			})
 			for _, host := range hosts[:2] {
 				onHost(ctx, host.Name, install)

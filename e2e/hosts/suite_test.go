@@ -86,8 +86,17 @@ func kubeadmConfig(ctx context.Context) string {
 	return config.Data["ClusterConfiguration"]
 }
 
-// removedObjects lists the objects of Bulkhead that are left in the cluster.
-func removedObjects(ctx context.Context, host string) string {
+// expectNotInstalled expects that no host has Bulkhead.
+func expectNotInstalled(ctx context.Context, hosts []corev1.Node) {
+	GinkgoHelper()
+	for _, host := range hosts {
+		Expect(onHost(ctx, host.Name, "bulkhead status")).To(ContainSubstring("Bulkhead is not installed"), host.Name)
+	}
+}
+
+// bulkheadObjects lists the objects with the name of Bulkhead. The reference cluster has some of its
+// own.
+func bulkheadObjects(ctx context.Context, host string) string {
 	GinkgoHelper()
 	return onHost(ctx, host, fmt.Sprintf("kubectl --kubeconfig=/etc/kubernetes/admin.conf --namespace=%s get "+
 		"configmaps,leases,daemonsets,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,flowschemas,"+

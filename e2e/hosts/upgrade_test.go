@@ -33,13 +33,13 @@ var _ = Describe("two versions of Bulkhead on three control planes", Serial, Ord
 
 		BeforeAll(func(ctx SpecContext) {
 			hosts = findControlPlanes(ctx)
-			Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty(), "the cluster must begin without Bulkhead")
+			expectNotInstalled(ctx, hosts)
 			older, newer = putRelease(ctx, hosts, "v0.9.0"), putRelease(ctx, hosts, "v0.10.0")
 			DeferCleanup(func(ctx context.Context) {
 				for _, host := range hosts {
 					onHost(ctx, host.Name, "bulkhead uninstall 2>&1")
 				}
-				Expect(removedObjects(ctx, hosts[0].Name)).To(BeEmpty())
+				expectNotInstalled(ctx, hosts)
 			})
 			for _, host := range hosts {
 				onHost(ctx, host.Name, older.install())
