@@ -5,6 +5,7 @@ package hosts_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -18,11 +19,13 @@ import (
 // long is the label of specs that make ha-full runs and make test does not.
 const long = "long"
 
-// upgradeApply and upgradeNode write the static pods of a host again, from kubeadm's configuration
-// and for the same version. Some checks do not fit nodes that are containers.
+// upgradeApply and upgradeNode write the static pods of a host again, from kubeadm's configuration.
+// Some checks do not fit nodes that are containers.
 const (
-	upgradeApply = "kubeadm upgrade apply --yes --force --ignore-preflight-errors=all "
-	upgradeNode  = "kubeadm upgrade node --ignore-preflight-errors=all"
+	upgradeApply = " upgrade apply --yes --force --ignore-preflight-errors=all "
+	upgradeNode  = " upgrade node --ignore-preflight-errors=all"
+	// newerKubeadm is the path of a kubeadm of the next patch version.
+	newerKubeadm = "/usr/local/bin/e2e-kubeadm"
 )
 
 // While some hosts have Bulkhead and others do not, kubeadm must work on each of them. The specs run
@@ -32,7 +35,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 		var (
 			hosts   []corev1.Node
 			install string
-			apply   string
+			current *version.Version
 		)
 
 		BeforeAll(func(ctx SpecContext) {
@@ -42,7 +45,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 				componentImage(ctx, hosts[0].Name) + " 2>&1"
 			server, err := suite.Client.Discovery().ServerVersion()
 			Expect(err).NotTo(HaveOccurred())
-			apply = upgradeApply + "v" + version.MustParseGeneric(server.GitVersion).String()
+			current = version.MustParseGeneric(server.GitVersion)
 			DeferCleanup(func(ctx context.Context) {
 				for _, host := range hosts {
 					onHost(ctx, host.Name, "bulkhead uninstall 2>&1")
@@ -55,7 +58,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 		})
 
 		It("upgrades the host without Bulkhead", func(ctx SpecContext) {
-			kubeadm(ctx, hosts[2].Name, upgradeNode)
+			kubeadm(ctx, hosts[2].Name, "kubeadm"+upgradeNode)
 			expectServing(ctx, hosts[2].Name)
 		})
 
@@ -67,7 +70,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 
 		It("upgrades a host with Bulkhead, which takes Bulkhead out until it is installed again", Denies("NA-NODE-1"),
 			func(ctx SpecContext) {
-				kubeadm(ctx, hosts[0].Name, apply)
+				kubeadm(ctx, hosts[0].Name, "kubeadm"+upgradeApply+"v"+current.String())
 				expectServing(ctx, hosts[0].Name)
 				out, err := suite.Host.Run(ctx, hosts[1].Name, "bulkhead status --cluster --kubeconfig=/etc/kubernetes/admin.conf")
 				Expect(err).To(HaveOccurred(), out)
@@ -92,12 +95,17 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 			machine.JoinControlPlane(ctx, suite.Env().BootstrapToken(ctx))
 		})
 
-		It("upgrades every host when all have Bulkhead, which stays", Denies("NA-NODE-1"), func(ctx SpecContext) {
+		It("upgrades Kubernetes when all hosts have Bulkhead, which stays", Denies("NA-NODE-1"), func(ctx SpecContext) {
 			onHost(ctx, hosts[2].Name, install)
 			Expect(kubeadmConfig(ctx)).To(ContainSubstring(namedFile))
-			kubeadm(ctx, hosts[0].Name, apply)
+			next := "v" + current.WithPatch(current.Patch()+1).String()
+			putNewerKubeadm(ctx, hosts, "v"+current.String(), next)
+			kubeadm(ctx, hosts[0].Name, newerKubeadm+upgradeApply+next)
 			for _, host := range hosts[1:] {
-				kubeadm(ctx, host.Name, upgradeNode)
+				kubeadm(ctx, host.Name, newerKubeadm+upgradeNode)
+			}
+			for _, host := range hosts {
+				Expect(onHost(ctx, host.Name, "cat "+APIServerManifest)).To(ContainSubstring("kube-apiserver:" + next))
 			}
 			for i := range hosts {
 				expectServing(ctx, hosts[i].Name)
@@ -113,6 +121,24 @@ func kubeadm(ctx context.Context, host, command string) {
 	begun := time.Now()
 	GinkgoWriter.Println(onHost(ctx, host, command+" 2>&1"))
 	Measured(command+" on "+host, time.Since(begun).Round(time.Second).String())
+}
+
+// putNewerKubeadm builds kubeadm with the next version, and gives the current images of the control
+// plane that version too. So kubeadm upgrades as from one patch release to the next.
+func putNewerKubeadm(ctx context.Context, hosts []corev1.Node, current, next string) {
+	GinkgoHelper()
+	major, minor, _ := strings.Cut(strings.TrimPrefix(next, "v"), ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	const pkg = "k8s.io/component-base/version."
+	program := buildProgram(ctx, "../../kind/node-image/kubernetes", "k8s.io/kubernetes/cmd/kubeadm",
+		"-X "+pkg+"gitVersion="+next+" -X "+pkg+"gitMajor="+major+" -X "+pkg+"gitMinor="+minor)
+	for _, host := range hosts {
+		Expect(suite.Host.Put(ctx, host.Name, newerKubeadm, program)).To(Succeed())
+		for _, image := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"} {
+			name := "registry.k8s.io/" + image + ":"
+			onHost(ctx, host.Name, "ctr --namespace k8s.io images tag --force "+name+current+" "+name+next)
+		}
+	}
 }
 
 // expectServing waits until the API server of the host is ready.

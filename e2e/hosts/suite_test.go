@@ -73,8 +73,8 @@ func componentImage(ctx context.Context, host string) string {
 // hostState is what an uninstallation must restore on a host, byte for byte.
 func hostState(ctx context.Context, host string) string {
 	GinkgoHelper()
-	return onHost(ctx, host, "sha256sum /etc/kubernetes/manifests/* && find /etc/kubernetes /etc/systemd/system ! -type d "+
-		"-printf '%p %m %U %G\\n' | sort")
+	return onHost(ctx, host, "sha256sum /etc/kubernetes/manifests/* && "+
+		"find /etc/kubernetes /etc/systemd/system ! -type d -printf '%p %m %U %G\\n' | sort")
 }
 
 // kubeadmConfig returns the ConfigMap from which kubeadm makes the manifests of all hosts.

@@ -92,15 +92,10 @@ func (r release) install(flags ...string) string {
 // putRelease builds the program with a version, and puts it and its image on the hosts.
 func putRelease(ctx context.Context, hosts []corev1.Node, version string) release {
 	GinkgoHelper()
-	file := filepath.Join(GinkgoT().TempDir(), "bulkhead")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath",
-		"-ldflags=-s -w -X k8s.io/component-base/version.gitVersion="+version, "-o", file, "../../components/cmd/bulkhead")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH)
-	out, err := build.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), string(out))
-	program, err := os.ReadFile(file)
-	Expect(err).NotTo(HaveOccurred())
-	r := release{version: version, program: "/usr/local/bin/bulkhead-" + version, image: "ghcr.io/bulkhead-k8s/bulkhead:" + version}
+	program := buildProgram(ctx, "../..", "./components/cmd/bulkhead",
+		"-X k8s.io/component-base/version.gitVersion="+version)
+	r := release{version: version, program: "/usr/local/bin/bulkhead-" + version,
+		image: "ghcr.io/bulkhead-k8s/bulkhead:" + version}
 	for _, host := range hosts {
 		Expect(suite.Host.Put(ctx, host.Name, r.program, program)).To(Succeed())
 		onHost(ctx, host.Name, "ctr --namespace k8s.io images tag --force "+componentImage(ctx, host.Name)+" "+r.image)
@@ -109,4 +104,20 @@ func putRelease(ctx context.Context, hosts []corev1.Node, version string) releas
 		})
 	}
 	return r
+}
+
+// buildProgram builds a program for the hosts in the directory of its module, with flags for the
+// linker.
+func buildProgram(ctx context.Context, directory, pkg, flags string) []byte {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), filepath.Base(pkg))
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w "+flags, "-o", file,
+		pkg)
+	build.Dir = directory
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOOS=linux", "GOARCH="+runtime.GOARCH)
+	out, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	program, err := os.ReadFile(file)
+	Expect(err).NotTo(HaveOccurred())
+	return program
 }

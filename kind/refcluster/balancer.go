@@ -67,8 +67,8 @@ func (c *Cluster) buildBalancer(ctx context.Context, log io.Writer, nodeImage st
 		return err
 	}
 	// The node image stops with a signal for systemd.
-	dockerfile := fmt.Sprintf("FROM %s\nENTRYPOINT []\nSTOPSIGNAL SIGTERM\nLABEL %s=true\nCOPY envoy /usr/local/bin/envoy\n",
-		nodeImage, builtHere)
+	dockerfile := fmt.Sprintf("FROM %s\nENTRYPOINT []\nSTOPSIGNAL SIGTERM\nLABEL %s=true\n"+
+		"COPY envoy /usr/local/bin/envoy\n", nodeImage, builtHere)
 	if err := os.WriteFile(filepath.Join(staging, "Dockerfile"), []byte(dockerfile), 0o644); err != nil {
 		return err
 	}
