@@ -69,7 +69,7 @@ verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers
 bench: ## everything that docs/performance.md has, with 100,000 pods and, if KUBECONFIG is set, through the API server of the cluster that is up; writes that page (an hour)
 	@mkdir -p _output
 	@set -o pipefail; $(BENCH) -turns=5 -pods=100000 | tee $(RESULTS)
-	@set -o pipefail; [ -z "$$KUBECONFIG" ] || go -C components/conformance run ./cmd/load -root=$(CURDIR) | tee -a $(RESULTS)
+	@set -o pipefail; [ -z "$$KUBECONFIG" ] || go -C components/conformance run ./cmd/load -root='$(CURDIR)' | tee -a $(RESULTS)
 	@$(BENCHSTAT)
 	@$(REPORT) -write=$(CURDIR)/docs/performance.md
 
@@ -96,15 +96,15 @@ image: ## make image IMAGE=registry/name:tag: the image with the programs, for a
 
 .PHONY: release
 release: ## make release VERSION=v0.2.0 [RELEASE_KEY=release.pem]: programs, image, checksums, SBOM and notes in _output/release/VERSION, without a container engine
-	@$(RELEASE) build -root=$(CURDIR) -version=$(VERSION) -output=$(CURDIR)/_output/release/$(VERSION) -key=$(abspath $(RELEASE_KEY)) $(RELEASE_FLAGS)
+	@$(RELEASE) build -root='$(CURDIR)' -version='$(VERSION)' -output='$(CURDIR)/_output/release/$(VERSION)' -key='$(abspath $(RELEASE_KEY))' $(RELEASE_FLAGS)
 
 .PHONY: release-check
 release-check: ## build a release twice, from two folders and without the build cache, and compare every file (VERSION is optional)
-	@$(RELEASE) check -root=$(CURDIR) $(if $(VERSION),-version=$(VERSION),-version=v0.0.0-check -changelog-section=Unreleased) $(RELEASE_FLAGS)
+	@$(RELEASE) check -root='$(CURDIR)' $(if $(VERSION),-version='$(VERSION)',-version=v0.0.0-check -changelog-section=Unreleased) $(RELEASE_FLAGS)
 
 .PHONY: release-verify
 release-verify: ## make release-verify VERSION=v0.2.0 RELEASE_PUBLIC_KEY=release.pub: the signature and every file of a release
-	@$(RELEASE) verify -output=$(CURDIR)/_output/release/$(VERSION) -public-key=$(abspath $(RELEASE_PUBLIC_KEY))
+	@$(RELEASE) verify -output='$(CURDIR)/_output/release/$(VERSION)' -public-key='$(abspath $(RELEASE_PUBLIC_KEY))'
 
 .PHONY: clean
 clean: ## remove everything that git ignores below _output

@@ -63,6 +63,9 @@ func (r release) build(ctx context.Context) error {
 	if err := writeBOM(bill, r.version, src, programs); err != nil {
 		return err
 	}
+	if now, err := readSource(ctx, r.root); err != nil || now != src {
+		return errors.Join(err, errors.New("cannot finish the release: the checkout changed during the build; build it again"))
+	}
 	return r.finish(files)
 }
 
