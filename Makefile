@@ -62,7 +62,7 @@ e2e: ## make e2e [LABEL='rule: containsAny NA-LEASE-3']: end-to-end on the clust
 	@$(TESTRUN) e2e --profile=$(PROFILE) --label='$(LABEL)'
 
 .PHONY: verify
-verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests
+verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, known vulnerabilities
 	@$(TESTRUN) verify
 
 .PHONY: bench
