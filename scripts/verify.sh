@@ -66,7 +66,7 @@ check-golangci-lint() {
 check-govulncheck() {
   GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/tools build -trimpath -ldflags='-s -w' \
     -o "${bin}/govulncheck" golang.org/x/vuln/cmd/govulncheck
-  "${bin}/govulncheck" ./components/cmd/...
+  "${bin}/govulncheck" -db="${GOVULNDB:-https://vuln.go.dev}" ./components/cmd/...
 }
 
 check-shellcheck() { files '*.sh' .ci/run | xargs shellcheck; }

@@ -19,7 +19,7 @@ const govulncheck = "govulncheck"
 // databaseTimeout limits how long to wait for the vulnerability database.
 const databaseTimeout = 10 * time.Second
 
-// databaseAddress returns the address that govulncheck uses.
+// databaseAddress returns the address that scripts/verify.sh gives to govulncheck.
 func databaseAddress() string { return envOr("GOVULNDB", "https://vuln.go.dev") }
 
 // skipWithoutDatabase counts the check as skipped, and prints why, if the vulnerability database
