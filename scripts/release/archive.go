@@ -47,7 +47,8 @@ func writeEntry(archive *tar.Writer, modified time.Time, e entry) error {
 		return err
 	}
 	err = archive.WriteHeader(&tar.Header{
-		Typeflag: tar.TypeReg, Name: e.name, Size: info.Size(), Mode: e.mode, ModTime: modified.UTC(), Format: tar.FormatUSTAR,
+		Typeflag: tar.TypeReg, Name: e.name, Size: info.Size(), Mode: e.mode, ModTime: modified.UTC(),
+		Format: tar.FormatUSTAR,
 	})
 	if err != nil {
 		return err

@@ -64,7 +64,7 @@ func (r release) build(ctx context.Context) error {
 		return err
 	}
 	if now, err := readSource(ctx, r.root); err != nil || now != src {
-		return errors.Join(err, errors.New("cannot finish the release: the checkout changed during the build; build it again"))
+		return errors.Join(err, errChanged)
 	}
 	return r.finish(files)
 }

@@ -141,8 +141,9 @@ func checkFiles(t *testing.T, folder string) {
 	if err != nil || string(printed) != "v0.2.0\n" {
 		t.Errorf("the program prints the version %q, %v", printed, err)
 	}
-	if notes, _ := os.ReadFile(filepath.Join(folder, "release-notes.md")); string(notes) != "# Bulkhead v0.2.0\n\n- new\n" {
-		t.Errorf("notes %q", notes)
+	notes, err := os.ReadFile(filepath.Join(folder, "release-notes.md"))
+	if string(notes) != "# Bulkhead v0.2.0\n\n- new\n" {
+		t.Errorf("notes %q, %v", notes, err)
 	}
 }
 
@@ -187,7 +188,8 @@ func TestSameSums(t *testing.T) {
 
 func TestCheckReproducible(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(context.Background(), &out, []string{"check", "-root=" + testCheckout(t), "-version=v0.2.0"}); err != nil {
+	err := run(context.Background(), &out, []string{"check", "-root=" + testCheckout(t), "-version=v0.2.0"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "have the same 7 files") {

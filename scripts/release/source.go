@@ -48,6 +48,9 @@ func readSource(ctx context.Context, root string) (source, error) {
 	return source{commit: commit, time: time.Unix(seconds, 0).UTC(), dirty: changes != ""}, err
 }
 
-// errDirty means that a release would not have the bytes of its commit.
-var errDirty = errors.New("cannot release this checkout: it has changes that are not committed; commit them, or, for a " +
-	"test, set RELEASE_FLAGS=-allow-dirty")
+var (
+	// errDirty means that a release would not have the bytes of its commit.
+	errDirty = errors.New("cannot release this checkout: it has changes that are not committed; commit them, or, for " +
+		"a test, set RELEASE_FLAGS=-allow-dirty")
+	errChanged = errors.New("cannot finish the release: the checkout changed during the build; build it again")
+)

@@ -39,7 +39,8 @@ func reachDatabase(ctx context.Context, address string, timeout time.Duration) e
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	fail := func(err error) error {
-		return fmt.Errorf("cannot reach the vulnerability database %s: %w; set GOVULNDB to the address of a copy", address, err)
+		return fmt.Errorf("cannot reach the vulnerability database %s: %w; set GOVULNDB to the address of a copy", address,
+			err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(address, "/")+"/index/db.json", nil)
 	if err != nil {

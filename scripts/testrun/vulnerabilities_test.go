@@ -55,8 +55,9 @@ func TestSkipWithoutDatabase(t *testing.T) {
 			if want := tt.reason != ""; skipped != want || (r.skipped == 1) != want || r.passed+r.failed > 0 {
 				t.Errorf("skipped %v, count %s", skipped, r.count)
 			}
-			if !strings.Contains(out.String(), tt.reason) || skipped != strings.Contains(out.String(), "govulncheck: skipped: ") {
-				t.Errorf("printed %q, want %q", out.String(), tt.reason)
+			printed := out.String()
+			if !strings.Contains(printed, tt.reason) || skipped != strings.Contains(printed, "govulncheck: skipped: ") {
+				t.Errorf("printed %q, want %q", printed, tt.reason)
 			}
 		})
 	}
