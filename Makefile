@@ -9,6 +9,11 @@ NODE_IMAGE  ?= auto
 KUBELET_API ?= true
 NODE_SCOPE  ?=
 LABEL       ?=
+# Of a release: docs/releases.md.
+VERSION            ?=
+RELEASE_KEY        ?=
+RELEASE_PUBLIC_KEY ?=
+RELEASE_FLAGS      ?=
 
 # The same for all that is compiled: once for the tools, the checks and the suites, and once
 # for all checkouts of a machine. Only the race detector is cgo.
@@ -21,6 +26,7 @@ TESTRUN    := go run ./scripts/testrun
 RESULTS    := _output/benchmarks.txt
 BENCH      := go -C components/conformance test -run='^$$' -bench=. -benchtime=3s -timeout=3h ./benchmarks
 REPORT     := go -C components/conformance run ./cmd/report -input=$(CURDIR)/$(RESULTS)
+RELEASE    := go -C scripts/release run .
 BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da -col=/subject $(RESULTS)
 
 ##@ The cluster
@@ -64,14 +70,14 @@ ha-full: ## all specs for three control planes on a new cluster: install, kubead
 	@$(TESTRUN) ha
 
 .PHONY: verify
-verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests
+verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, known vulnerabilities
 	@$(TESTRUN) verify
 
 .PHONY: bench
 bench: ## everything that docs/performance.md has, with 100,000 pods and, if KUBECONFIG is set, through the API server of the cluster that is up; writes that page (an hour)
 	@mkdir -p _output
 	@set -o pipefail; $(BENCH) -turns=5 -pods=100000 | tee $(RESULTS)
-	@set -o pipefail; [ -z "$$KUBECONFIG" ] || go -C components/conformance run ./cmd/load -root=$(CURDIR) | tee -a $(RESULTS)
+	@set -o pipefail; [ -z "$$KUBECONFIG" ] || go -C components/conformance run ./cmd/load -root='$(CURDIR)' | tee -a $(RESULTS)
 	@$(BENCHSTAT)
 	@$(REPORT) -write=$(CURDIR)/docs/performance.md
 
@@ -96,10 +102,22 @@ update: ## write the generated files again
 image: ## make image IMAGE=registry/name:tag: the image with the programs, for a production registry
 	@IMAGE='$(IMAGE)' ./scripts/image.sh
 
+.PHONY: release
+release: ## make release VERSION=v0.2.0 [RELEASE_KEY=release.pem]: programs, image, checksums, SBOM and notes in _output/release/VERSION, without a container engine
+	@$(RELEASE) build -root='$(CURDIR)' -version='$(VERSION)' -output='$(CURDIR)/_output/release/$(VERSION)' -key='$(abspath $(RELEASE_KEY))' $(RELEASE_FLAGS)
+
+.PHONY: release-check
+release-check: ## build a release twice, from two folders and without the build cache, and compare every file (VERSION is optional)
+	@$(RELEASE) check -root='$(CURDIR)' $(if $(VERSION),-version='$(VERSION)',-version=v0.0.0-check -changelog-section=Unreleased) $(RELEASE_FLAGS)
+
+.PHONY: release-verify
+release-verify: ## make release-verify VERSION=v0.2.0 RELEASE_PUBLIC_KEY=release.pub: the signature and every file of a release
+	@$(RELEASE) verify -output='$(CURDIR)/_output/release/$(VERSION)' -public-key='$(abspath $(RELEASE_PUBLIC_KEY))'
+
 .PHONY: clean
 clean: ## remove everything that git ignores below _output
 	@rm -rf _output
 
 .PHONY: help
 help: ## this text
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -13,9 +13,11 @@ image=${IMAGE:-ghcr.io/bulkhead-k8s/bulkhead:dev}
 staging=_output/image
 
 main() {
+  local flags
+  flags=$(scripts/ldflags.sh)
   mkdir -p "${staging}"
   # Every program in components/cmd is in the image, so a new one cannot be forgotten here.
-  CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o "${staging}/" ./components/cmd/...
+  CGO_ENABLED=0 go build -trimpath -ldflags="${flags}" -o "${staging}/" ./components/cmd/...
   docker build --tag "${image}" --file components/Dockerfile "${staging}"
   echo "built ${image}; push it, and give it to: bulkhead install --image=${image}"
 }

@@ -24,7 +24,7 @@ files() {
 # in-modules runs a command in each of Bulkhead's Go modules, also if it fails in one.
 in-modules() {
   local modules module failed=0
-  modules=$(files go.mod 'components/**/go.mod')
+  modules=$(files go.mod 'components/**/go.mod' scripts/release/go.mod)
   for module in ${modules}; do
     (cd "$(dirname "${module}")" && "$@") || failed=1
   done
@@ -59,6 +59,14 @@ check-golangci-lint() {
   CGO_ENABLED=0 GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/tools build -trimpath -ldflags='-s -w' \
     -o "${bin}/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
   in-modules "${bin}/golangci-lint" run --timeout=15m ./...
+}
+
+# check-govulncheck looks for known vulnerabilities in what the programs call. testrun skips it if the
+# database cannot be reached.
+check-govulncheck() {
+  GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/tools build -trimpath -ldflags='-s -w' \
+    -o "${bin}/govulncheck" golang.org/x/vuln/cmd/govulncheck
+  "${bin}/govulncheck" -db="${GOVULNDB:-https://vuln.go.dev}" ./components/cmd/...
 }
 
 check-shellcheck() { files '*.sh' .ci/run | xargs shellcheck; }

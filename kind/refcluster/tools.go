@@ -55,23 +55,37 @@ func (w Workshop) BuildTools(ctx context.Context) error {
 			packages = append(packages, tool.pkg)
 		}
 		bin := filepath.Join(w.Output, "bin") + string(filepath.Separator)
-		if err := w.build(ctx, log, w.Root, bin, packages...); err != nil {
+		if err := w.build(ctx, log, w.versionFlags(ctx, log), w.Root, bin, packages...); err != nil {
 			return err
 		}
-		return w.build(ctx, log, filepath.Join(w.Root, "kind", "node-image", "kubernetes"), bin, kubectl)
+		return w.build(ctx, log, stripped, filepath.Join(w.Root, "kind", "node-image", "kubernetes"), bin, kubectl)
 	})
 }
 
 // BuildStatic is a [host.Build]. It builds a static binary from a package of the checkout.
 func (w Workshop) BuildStatic(ctx context.Context, log io.Writer, pkg, output string) error {
-	return w.build(ctx, log, w.Root, output, pkg)
+	return w.build(ctx, log, stripped, w.Root, output, pkg)
 }
 
-func (w Workshop) build(ctx context.Context, log io.Writer, dir, output string, packages ...string) error {
+// stripped are the linker flags for a program without debug information.
+const stripped = "-s -w"
+
+// versionFlags returns the linker flags that set the version of Bulkhead's programs. Outside of a
+// git repository, their version is "dev".
+func (w Workshop) versionFlags(ctx context.Context, log io.Writer) string {
+	flags, err := progress.Command{Dir: w.Root, Args: []string{"scripts/ldflags.sh"}}.Output(ctx, log)
+	if err != nil {
+		fmt.Fprintf(log, "the programs have the version \"dev\": %v\n", err)
+		return stripped
+	}
+	return flags
+}
+
+func (w Workshop) build(ctx context.Context, log io.Writer, ldflags, dir, output string, packages ...string) error {
 	return progress.Command{
 		Dir:  dir,
 		Env:  []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"},
-		Args: append([]string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", output}, packages...),
+		Args: append([]string{"go", "build", "-trimpath", "-ldflags=" + ldflags, "-o", output}, packages...),
 	}.Run(ctx, log)
 }
 

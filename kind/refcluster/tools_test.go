@@ -54,3 +54,19 @@ func copied(dockerfile string) []string {
 	slices.Sort(files)
 	return files
 }
+
+func TestVersionFlags(t *testing.T) {
+	repository, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	flags := Workshop{Root: repository}.versionFlags(t.Context(), &log)
+	if !strings.HasPrefix(flags, "-s -w -X ") || !strings.Contains(flags, ".gitVersion=v") {
+		t.Errorf("in the repository: %q\n%s", flags, log.String())
+	}
+	if flags := (Workshop{Root: t.TempDir()}).versionFlags(t.Context(), &log); flags != "-s -w" ||
+		!strings.Contains(log.String(), `have the version "dev"`) {
+		t.Errorf("outside of it: %q\n%s", flags, log.String())
+	}
+}

@@ -45,7 +45,7 @@ func command() *cobra.Command {
 		root.AddCommand(cmd)
 		return cmd
 	}
-	add("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests", verify)
+	add("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, govulncheck", verify)
 	add("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit)
 	add("all", "verify, unit, and end-to-end in all three profiles", everything)
 	add("ha", "All specs for several control planes, on a new cluster", highAvailability)

@@ -21,6 +21,7 @@ import (
 // checks are names of functions in scripts/verify.sh.
 var checks = []string{
 	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "docs-marks", "manifests",
+	govulncheck,
 }
 
 func verify(ctx context.Context, j *job) error {
@@ -31,6 +32,9 @@ func verify(ctx context.Context, j *job) error {
 				if err := host.Install(ctx, j.out, map[string]string{check: check}); err != nil {
 					return err
 				}
+			}
+			if check == govulncheck && j.skipWithoutDatabase(ctx, r, databaseAddress()) {
+				return ctx.Err()
 			}
 			if err := j.run(j.command(ctx, "scripts/verify.sh", check)); err != nil {
 				return err
@@ -74,7 +78,7 @@ func (j *job) nestedModules() (modules []string, err error) {
 		}
 		return err
 	})
-	return modules, err
+	return append(modules, "scripts/release"), err
 }
 
 // fuzz runs each fuzz target with a thousand inputs. In parallel to other jobs it uses only one

@@ -4,10 +4,9 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
-	"k8s.io/component-base/version"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/version"
 )
 
 func newRootCommand() *cobra.Command {
@@ -46,10 +45,4 @@ Run it as root on each control-plane host.`,
 }
 
 // buildVersion returns the version from the linker flags, or "dev" without them.
-func buildVersion() string {
-	v := version.Get().GitVersion
-	if strings.Contains(v, "$Format") {
-		return "dev"
-	}
-	return v
-}
+func buildVersion() string { return version.Get().Version }

@@ -4,21 +4,53 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
-	"runtime"
+	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/supported"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/version"
 )
 
 func newVersionCommand() *cobra.Command {
-	return &cobra.Command{
+	var output string
+	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of this program",
+		Short: "Print the version of this program, and the Kubernetes versions that it supports",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "bulkhead %s (%s, %s/%s)\n", buildVersion(), runtime.Version(),
-				runtime.GOOS, runtime.GOARCH)
-			return err
+			return printVersion(cmd.OutOrStdout(), output, version.Get())
 		},
 	}
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "Output format: text or json.")
+	return cmd
+}
+
+// versionDocument is the output of `bulkhead version -o json`.
+type versionDocument struct {
+	version.Info
+	Kubernetes supportedVersions `json:"kubernetes"`
+}
+
+type supportedVersions struct {
+	// Oldest is the oldest minor version that works. Tested are those on which all suites ran.
+	Oldest string   `json:"oldest"`
+	Tested []string `json:"tested"`
+}
+
+func printVersion(out io.Writer, format string, build version.Info) error {
+	switch format {
+	case "text":
+		_, err := fmt.Fprintf(out, "bulkhead %s (%s, %s)\ncommit %s (%s), of %s\n"+
+			"tested on Kubernetes %s; needs %s or later\n", build.Version, build.GoVersion, build.Platform, build.Commit,
+			build.TreeState, build.BuildDate, supported.TestedText(), supported.Oldest)
+		return err
+	case "json":
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(versionDocument{build, supportedVersions{supported.Oldest, supported.Tested()}})
+	}
+	return fmt.Errorf("invalid output format %q: use text or json", format)
 }

@@ -9,15 +9,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/supported"
 )
-
-// oldest is the first version that always sends field selectors to authorizers
-// (AuthorizeWithSelectors, GA in 1.34). Without them, an authorizer cannot distinguish "the pods of
-// this node" from "all pods".
-const oldest = "1.34.0"
-
-// tested is the version with whose rules Bulkhead's rules are compared.
-const tested = "1.37.0"
 
 func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 	const check = "kube-apiserver version"
@@ -43,12 +37,12 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 			fmt.Sprintf("%s, emulating %s: field selectors reach authorizers from 1.34 on", info.GitVersion, emulated)}}, nil
 	}
 	switch {
-	case v.LessThan(version.MustParseGeneric(oldest)):
-		return []Finding{{Fail, check,
-			info.GitVersion + ": older than 1.34, it does not tell authorizers about field selectors; upgrade first"}}, nil
-	case v.Minor() != version.MustParseGeneric(tested).Minor():
-		return []Finding{{Warn, check,
-			info.GitVersion + ": it should work; the rules are tested against 1.37" + registration(in, info.GitVersion)}}, nil
+	case supported.IsTooOld(v):
+		return []Finding{{Fail, check, info.GitVersion + ": older than " + supported.Oldest +
+			", it does not tell authorizers about field selectors; upgrade first"}}, nil
+	case !supported.IsTested(v):
+		return []Finding{{Warn, check, info.GitVersion + ": it should work; the rules are tested against " +
+			supported.TestedText() + registration(in, info.GitVersion)}}, nil
 	case !in.Server.ReadsManifests(info.GitVersion):
 		return []Finding{{Warn, check, info.GitVersion + registration(in, info.GitVersion)}}, nil
 	}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/version"
 )
 
 // HelpColumns is the line length of --help.
@@ -29,6 +31,7 @@ func NewCommand[C any](name, description string, sections cliflag.NamedFlagSets,
 		Use:           name,
 		Long:          description,
 		Args:          cobra.NoArgs,
+		Version:       version.Get().Version, // --version
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(command *cobra.Command, _ []string) error {

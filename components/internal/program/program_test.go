@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
+	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/metrics"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
@@ -148,6 +149,23 @@ func TestExitCodes(t *testing.T) {
 		func(context.Context, int) error { t.Error("run without a configuration"); return nil })
 	if got := mainOf(t, broken); got != 1 {
 		t.Errorf("exit code %d", got)
+	}
+}
+
+// --version needs no configuration. It is not -v, which is the log level.
+func TestVersionFlag(t *testing.T) {
+	for args, want := range map[string]string{"--version": "name version dev\n", "": "", "-v=2": ""} {
+		var sections cliflag.NamedFlagSets
+		program.AddLogging(logsapi.NewLoggingConfiguration(), sections.FlagSet("logging"))
+		ran := false
+		command := program.NewCommand("name", "", sections,
+			func() (int, error) { ran = true; return 0, nil }, func(context.Context, int) error { return nil })
+		var out strings.Builder
+		command.SetOut(&out)
+		command.SetArgs(strings.Fields(args))
+		if err := command.Execute(); err != nil || out.String() != want || ran != (want == "") {
+			t.Errorf("%q: output %q, ran %v, error %v", args, out.String(), ran, err)
+		}
 	}
 }
 
