@@ -41,7 +41,8 @@ func run(ctx context.Context, c *config) error {
 		return err
 	}
 	view := newView(clientset, c)
-	d, err := newDecider(ctx, c, view)
+	version := &serverVersion{client: clientset}
+	d, err := newDecider(ctx, c, view, version)
 	if err != nil {
 		return err
 	}
@@ -55,6 +56,9 @@ func run(ctx context.Context, c *config) error {
 		Registry:   d.registry,
 		Client:     client,
 		Background: []func(context.Context){view.sync.Run, d.handler.Run},
+	}
+	if c.readVersion {
+		serving.Background = append(serving.Background, version.run)
 	}
 	if view.revoked != nil {
 		serving.Checks = append(serving.Checks, view.revoked.unready)
@@ -77,8 +81,9 @@ type decider struct {
 	registry metrics.KubeRegistry
 }
 
-// newDecider creates the authorizer and its webhook handler.
-func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
+// newDecider creates the authorizer and its webhook handler. A version that is never read counts as
+// known.
+func newDecider(ctx context.Context, c *config, v *view, version *serverVersion) (*decider, error) {
 	limitRule, ok := rules.Find(nodeauthorizer.Rules, "NA-LIMIT")
 	if !ok {
 		return nil, errors.New("no rule NA-LIMIT")
@@ -92,6 +97,7 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: c.mode, Features: c.features, Modes: c.extensions.modes,
 		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
+		NewerServer: version.isNewer,
 	})
 	handler := sarwebhook.New(sarwebhook.Config{
 		Authorizer: policy,
