@@ -61,6 +61,8 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		"timeout":                    orDuration(c.Timeout, defaultTimeout),
 		modeFlag:                     cmp.Or(c.Mode, enforceMode),
 		extendTokensFlag:             fmt.Sprint(c.ServiceAccountTokens.ExtendExpiration),
+		failurePolicyFlag:            cmp.Or(c.NodeRestriction.FailurePolicy, failPolicy),
+		unknownResourcesFlag:         cmp.Or(c.Rules.UnknownResources, auditOnNewer),
 		"beyond-upstream":            c.Rules.Mode,
 		"rule-mode":                  strings.Join(modes, ","),
 		"terminated-pod-grace":       orDuration(c.Rules.TerminatedPodGrace, defaultGrace),
@@ -143,6 +145,12 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 	if r.Extensions.AuditOnly {
 		c.Mode = auditMode
 	}
+	if r.Extensions.IgnoreFailures {
+		c.NodeRestriction.FailurePolicy = ignorePolicy
+	}
+	if r.Extensions.DenyUnknown {
+		c.Rules.UnknownResources = denyUnknown
+	}
 	c.ServiceAccountTokens.ExtendExpiration = r.Extensions.ExtendTokens
 	c.Rules.Mode, c.Rules.Modes = r.Extensions.Mode, r.Extensions.RuleModes
 	if grace := r.Extensions.TerminatedPodGrace; grace != nil {
@@ -200,6 +208,8 @@ func withDefaults(c *installation.Installation) *installation.Installation {
 	all.Timeout = cmp.Or(c.Timeout, &metav1.Duration{Duration: defaultTimeout})
 	all.Mode = cmp.Or(c.Mode, enforceMode)
 	all.Rules.Mode = cmp.Or(c.Rules.Mode, profile.ExtensionMode().String())
+	all.NodeRestriction.FailurePolicy = cmp.Or(c.NodeRestriction.FailurePolicy, failPolicy)
+	all.Rules.UnknownResources = cmp.Or(c.Rules.UnknownResources, auditOnNewer)
 	all.Rules.TerminatedPodGrace = cmp.Or(c.Rules.TerminatedPodGrace, &metav1.Duration{Duration: defaultGrace})
 	all.Certificates.Validity = cmp.Or(c.Certificates.Validity,
 		&metav1.Duration{Duration: controlPlaneCertificates.Validity})

@@ -18,7 +18,12 @@ const (
 	modeFlag         = "mode"
 	extendTokensFlag = "extend-token-expiration" //nolint:gosec // the name of a flag
 
-	auditMode, enforceMode = "audit", "enforce"
+	failurePolicyFlag    = "node-restriction-failure-policy"
+	unknownResourcesFlag = "unknown-resources"
+
+	auditMode, enforceMode    = "audit", "enforce"
+	failPolicy, ignorePolicy  = "Fail", "Ignore"
+	denyUnknown, auditOnNewer = "deny", "audit-on-newer-kubernetes"
 )
 
 // defaultGrace is the default of --terminated-pod-grace.
@@ -28,6 +33,8 @@ const defaultGrace = 30 * time.Second
 type extensionFlags struct {
 	install             string
 	extendTokens        bool
+	failurePolicy       string
+	unknownResources    string
 	mode                string
 	ruleModes           map[string]string
 	grace               time.Duration
@@ -44,6 +51,15 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.extendTokens, extendTokensFlag, false,
 		"Whether kube-apiserver goes on extending ServiceAccount tokens to a year, for clients that do not read their token "+
 			"again."+asBefore+".")
+	fs.StringVar(&f.failurePolicy, failurePolicyFlag, failPolicy,
+		"Fail or Ignore: what kube-apiserver does with a write of a node if node-restriction is unavailable or does not "+
+			"answer in time. Fail denies it. With Ignore, only in-tree NodeRestriction checks it, and the rules that "+
+			"Kubernetes does not have are not enforced; a compromised node can try to overload node-restriction for that. "+
+			"Only hardened has Ignore."+asBefore+".")
+	fs.StringVar(&f.unknownResources, unknownResourcesFlag, auditOnNewer,
+		"deny or audit-on-newer-kubernetes: the decision for a node's request for a resource that no rule names "+
+			"(NA-DEFAULT). With audit-on-newer-kubernetes, such a request is only reported while kube-apiserver has a newer "+
+			"minor version than node-authorizer knows, and RBAC decides; otherwise it is denied."+asBefore+".")
 	fs.StringVar(&f.mode, "beyond-upstream", "",
 		"Mode of the rules that Kubernetes does not have: off, audit or enforce. In audit, log and metrics report what "+
 			"would be denied."+asBefore+
@@ -81,6 +97,19 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 	}
 	if fs.Changed(extendTokensFlag) {
 		b.ExtendTokens = given.extendTokens
+	}
+	if fs.Changed(failurePolicyFlag) {
+		if given.failurePolicy != failPolicy && given.failurePolicy != ignorePolicy {
+			return b, fmt.Errorf("--%s is %q, want %s or %s", failurePolicyFlag, given.failurePolicy, failPolicy, ignorePolicy)
+		}
+		b.IgnoreFailures = given.failurePolicy == ignorePolicy
+	}
+	if fs.Changed(unknownResourcesFlag) {
+		if given.unknownResources != denyUnknown && given.unknownResources != auditOnNewer {
+			return b, fmt.Errorf("--%s is %q, want %s or %s", unknownResourcesFlag, given.unknownResources, denyUnknown,
+				auditOnNewer)
+		}
+		b.DenyUnknown = given.unknownResources == denyUnknown
 	}
 	if fs.Changed("beyond-upstream") {
 		b.Mode = given.mode

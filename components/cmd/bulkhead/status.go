@@ -117,6 +117,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 	}
 	row(out, "profile", string(record.Profile))
 	row(out, "beyond upstream", record.Extensions.In(record.Profile))
+	row(out, "failure policy", record.Extensions.FailurePolicy())
 	row(out, "node policy", record.Policy.In(f.layout, record.Profile))
 	row(out, "kubelet API", kubeletAPIOf(f.layout, record))
 	row(out, "node scope", nodeScopeOf(f.layout, record))

@@ -9,15 +9,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/supported"
 )
-
-// oldest is the first version that always sends field selectors to authorizers
-// (AuthorizeWithSelectors, GA in 1.34). Without them, an authorizer cannot distinguish "the pods of
-// this node" from "all pods".
-const oldest = "1.34.0"
-
-// tested is the version with whose rules Bulkhead's rules are compared.
-const tested = "1.37.0"
 
 func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 	const check = "kube-apiserver version"
@@ -38,15 +32,22 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if several, err := severalWithoutManifests(ctx, in, info.GitVersion); err != nil || several != "" {
 		return []Finding{{Fail, check, several}}, err
 	}
+	newer, err := supported.Newer(info.GitVersion)
+	if err != nil {
+		return nil, err
+	}
+	if newer {
+		return []Finding{{Warn, check, newerThanTested(in, info.GitVersion)}}, nil
+	}
 	if emulated, set := in.Server.Arg("emulated-version"); set {
 		return []Finding{{Warn, check,
 			fmt.Sprintf("%s, emulating %s: field selectors reach authorizers from 1.34 on", info.GitVersion, emulated)}}, nil
 	}
 	switch {
-	case v.LessThan(version.MustParseGeneric(oldest)):
+	case v.LessThan(version.MustParseGeneric(supported.Oldest)):
 		return []Finding{{Fail, check,
 			info.GitVersion + ": older than 1.34, it does not tell authorizers about field selectors; upgrade first"}}, nil
-	case v.Minor() != version.MustParseGeneric(tested).Minor():
+	case v.Minor() != version.MustParseGeneric(supported.Tested).Minor():
 		return []Finding{{Warn, check,
 			info.GitVersion + ": it should work; the rules are tested against 1.37" + registration(in, info.GitVersion)}}, nil
 	case !in.Server.ReadsManifests(info.GitVersion):
@@ -73,6 +74,23 @@ func severalWithoutManifests(ctx context.Context, in Input, version string) (str
 	return fmt.Sprintf("%s on %d control-plane hosts: it takes no admission webhook from disk (it does from 1.37 on), "+
 		"and a registration through the API is for one host. Upgrade the control plane to 1.37 first, or switch the "+
 		"feature gate ManifestBasedAdmissionControlConfig on where it is off", version, len(hosts.Items)), nil
+}
+
+// newerThanTested describes what node-authorizer does with a Kubernetes that it does not know.
+func newerThanTested(in Input, gitVersion string) string {
+	text := gitVersion + ": newer than 1.37, the newest version that the rules are tested against. "
+	switch {
+	case in.Profile != "hardened":
+		return text + "A node's request for a resource that no rule names is left to RBAC, as in every version" +
+			registration(in, gitVersion)
+	case in.DenyUnknown:
+		return text + "A node's request for a resource that no rule names is denied (--unknown-resources=deny): a kubelet " +
+			"of that version may need one" + registration(in, gitVersion)
+	}
+	return text + "A node's request for a resource that no rule names is not denied: it is reported under NA-DEFAULT, and " +
+		"the in-tree Node authorizer and RBAC decide, as without Bulkhead. Requests for all other resources are decided " +
+		"as before. bulkhead audit lists the reported requests. Upgrade Bulkhead, or set --unknown-resources=deny" +
+		registration(in, gitVersion)
 }
 
 // registration warns about a server that does not read webhooks from disk.
