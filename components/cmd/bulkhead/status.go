@@ -159,6 +159,9 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 	if process.AuthorizationHash != "" {
 		row(out, "", "authorization file in force: sha256:"+process.AuthorizationHash)
 	}
+	if process.Skipped != "" {
+		row(out, "", "writes of nodes that it has admitted without node-restriction: "+process.Skipped)
+	}
 	registered, err := controlplane.Registered(ctx, client)
 	switch {
 	case err != nil:

@@ -4,6 +4,7 @@
 package controlplane
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,6 +57,26 @@ func TestFailurePolicyFromDisk(t *testing.T) {
 		mentions(t, h.installer().Install(t.Context(), ignoring()), "rolled back")
 		h.mustBe(before)
 	})
+}
+
+// A server that cannot call node-restriction admits every write under Ignore. Nothing would be
+// enforced, so the installation fails as it does under Fail.
+func TestInstallationFailsIfNodeRestrictionCannotBeCalled(t *testing.T) {
+	for _, version := range []string{"v1.36.2", "v1.37.1"} {
+		for _, ignore := range []bool{false, true} {
+			onHost(t, fmt.Sprintf("server %s, ignore %v", version, ignore), func(t *testing.T, h *testHost) {
+				h.version = version
+				before := h.snapshot()
+				h.uncallable = true
+				want := "failed calling webhook"
+				if ignore {
+					want = "kube-apiserver cannot call node-restriction"
+				}
+				mentions(t, h.installer().Install(t.Context(), said(Extensions{IgnoreFailures: ignore})), want)
+				h.mustBe(before)
+			})
+		}
+	}
 }
 
 func TestFailurePolicyInTheAPI(t *testing.T) {
