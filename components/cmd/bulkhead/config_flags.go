@@ -142,23 +142,7 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 		return c, nil
 	}
 	c.Profile, c.Image = string(r.Profile), r.Image
-	if r.Extensions.AuditOnly {
-		c.Mode = auditMode
-	}
-	if r.Extensions.IgnoreFailures {
-		c.NodeRestriction.FailurePolicy = ignorePolicy
-	}
-	if r.Extensions.DenyUnknown {
-		c.Rules.UnknownResources = denyUnknown
-	}
-	c.ServiceAccountTokens.ExtendExpiration = r.Extensions.ExtendTokens
-	c.Rules.Mode, c.Rules.Modes = r.Extensions.Mode, r.Extensions.RuleModes
-	if grace := r.Extensions.TerminatedPodGrace; grace != nil {
-		c.Rules.TerminatedPodGrace = &metav1.Duration{Duration: *grace}
-	}
-	if tokens := r.Extensions.CredentialProviderTokens; tokens != nil {
-		c.Rules.CredentialProviderTokens = *tokens
-	}
+	setExtensions(c, r.Extensions)
 	// A record of an old version has no times.
 	if r.Certificates.Validity > 0 {
 		c.Certificates.Validity = &metav1.Duration{Duration: r.Certificates.Validity}
@@ -175,6 +159,27 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 		return nil, err
 	}
 	return c, setInstalledPolicy(c, l, r)
+}
+
+// setExtensions sets the fields for the recorded extensions, except the flags of kubelet-auth-proxy.
+func setExtensions(c *installation.Installation, r controlplane.Extensions) {
+	if r.AuditOnly {
+		c.Mode = auditMode
+	}
+	if r.IgnoreFailures {
+		c.NodeRestriction.FailurePolicy = ignorePolicy
+	}
+	if r.DenyUnknown {
+		c.Rules.UnknownResources = denyUnknown
+	}
+	c.ServiceAccountTokens.ExtendExpiration = r.ExtendTokens
+	c.Rules.Mode, c.Rules.Modes = r.Mode, r.RuleModes
+	if grace := r.TerminatedPodGrace; grace != nil {
+		c.Rules.TerminatedPodGrace = &metav1.Duration{Duration: *grace}
+	}
+	if tokens := r.CredentialProviderTokens; tokens != nil {
+		c.Rules.CredentialProviderTokens = *tokens
+	}
 }
 
 // setInstalledPolicy sets nodePolicy if it is not the file of the profile: the user has chosen it, or

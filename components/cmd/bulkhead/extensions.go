@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -78,6 +79,21 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 			" on any control-plane host; an empty value restores the defaults.")
 }
 
+// validate checks the flags that have one of two values.
+func (f *extensionFlags) validate() error {
+	var errs []error
+	for _, flag := range []struct{ name, value, one, other string }{
+		{modeFlag, f.install, auditMode, enforceMode},
+		{failurePolicyFlag, f.failurePolicy, failPolicy, ignorePolicy},
+		{unknownResourcesFlag, f.unknownResources, denyUnknown, auditOnNewer},
+	} {
+		if flag.value != flag.one && flag.value != flag.other {
+			errs = append(errs, fmt.Errorf("--%s is %q, want %s or %s", flag.name, flag.value, flag.one, flag.other))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // extensions returns the settings from the flags. For a flag that is not set, it returns the recorded
 // value of the installation on this host.
 func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (controlplane.Extensions, error) {
@@ -89,26 +105,19 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 	if record != nil {
 		b = record.Extensions
 	}
+	if err := given.validate(); err != nil {
+		return b, err
+	}
 	if fs.Changed(modeFlag) {
-		if given.install != auditMode && given.install != enforceMode {
-			return b, fmt.Errorf("--%s is %q, want %s or %s", modeFlag, given.install, auditMode, enforceMode)
-		}
 		b.AuditOnly = given.install == auditMode
 	}
 	if fs.Changed(extendTokensFlag) {
 		b.ExtendTokens = given.extendTokens
 	}
 	if fs.Changed(failurePolicyFlag) {
-		if given.failurePolicy != failPolicy && given.failurePolicy != ignorePolicy {
-			return b, fmt.Errorf("--%s is %q, want %s or %s", failurePolicyFlag, given.failurePolicy, failPolicy, ignorePolicy)
-		}
 		b.IgnoreFailures = given.failurePolicy == ignorePolicy
 	}
 	if fs.Changed(unknownResourcesFlag) {
-		if given.unknownResources != denyUnknown && given.unknownResources != auditOnNewer {
-			return b, fmt.Errorf("--%s is %q, want %s or %s", unknownResourcesFlag, given.unknownResources, denyUnknown,
-				auditOnNewer)
-		}
 		b.DenyUnknown = given.unknownResources == denyUnknown
 	}
 	if fs.Changed("beyond-upstream") {

@@ -41,8 +41,7 @@ func run(ctx context.Context, c *config) error {
 		return err
 	}
 	view := newView(clientset, c)
-	version := &serverVersion{client: clientset}
-	d, err := newDecider(ctx, c, view, version)
+	d, err := newDecider(ctx, c, view)
 	if err != nil {
 		return err
 	}
@@ -55,10 +54,7 @@ func run(ctx context.Context, c *config) error {
 		Checks:     []serve.Check{view.sync.Unready},
 		Registry:   d.registry,
 		Client:     client,
-		Background: []func(context.Context){view.sync.Run, d.handler.Run},
-	}
-	if c.readVersion {
-		serving.Background = append(serving.Background, version.run)
+		Background: append(d.background, view.sync.Run),
 	}
 	if view.revoked != nil {
 		serving.Checks = append(serving.Checks, view.revoked.unready)
@@ -79,11 +75,12 @@ type decider struct {
 	handler  *sarwebhook.Handler
 	reader   *livelookup.Reader
 	registry metrics.KubeRegistry
+	// background are the functions that run while the program serves.
+	background []func(context.Context)
 }
 
-// newDecider creates the authorizer and its webhook handler. A version that is never read counts as
-// known.
-func newDecider(ctx context.Context, c *config, v *view, version *serverVersion) (*decider, error) {
+// newDecider creates the authorizer and its webhook handler.
+func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 	limitRule, ok := rules.Find(nodeauthorizer.Rules, "NA-LIMIT")
 	if !ok {
 		return nil, errors.New("no rule NA-LIMIT")
@@ -94,6 +91,8 @@ func newDecider(ctx context.Context, c *config, v *view, version *serverVersion)
 		registry.CustomMustRegister(newRevocationCollector(v.revoked))
 	}
 	reader := livelookup.New(livelookup.Config{Client: v.client, View: v.sync, Registry: registry})
+	// A version that is not read counts as known.
+	version := &serverVersion{client: v.client}
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: c.mode, Features: c.features, Modes: c.extensions.modes,
 		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
@@ -107,5 +106,10 @@ func newDecider(ctx context.Context, c *config, v *view, version *serverVersion)
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	})
-	return &decider{handler: handler, reader: reader, registry: registry}, nil
+	d := &decider{handler: handler, reader: reader, registry: registry,
+		background: []func(context.Context){handler.Run}}
+	if c.readVersion {
+		d.background = append(d.background, version.run)
+	}
+	return d, nil
 }

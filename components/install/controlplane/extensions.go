@@ -91,8 +91,8 @@ func (o Options) validate() error {
 			"NodeRestriction check the writes of nodes while node-restriction is unavailable. For profile %s, add "+
 			"--node-restriction-failure-policy=Fail", Hardened, o.Profile)
 	}
-	return errors.Join(mode, failurePolicy, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(), o.Policy.Validate(),
-		o.NodeScope.Validate())
+	return errors.Join(mode, failurePolicy, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(),
+		o.Policy.Validate(), o.NodeScope.Validate())
 }
 
 // The rule IDs of each component have their own prefix. So each component gets only the modes of

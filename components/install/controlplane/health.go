@@ -191,8 +191,8 @@ func (in *Installer) nodeCanWrite(ctx context.Context) error {
 	}
 	after, err := in.Server.Process(ctx)
 	if err == nil && after.Skipped != before.Skipped {
-		err = errors.New("kube-apiserver cannot call node-restriction: it has admitted a write of a node without it. See the " +
-			"log of kube-apiserver for the cause")
+		err = errors.New("kube-apiserver cannot call node-restriction: it has admitted a write of a node without it. See " +
+			"the log of kube-apiserver for the cause")
 	}
 	return err
 }

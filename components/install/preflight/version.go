@@ -6,6 +6,7 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -32,12 +33,8 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if several, err := severalWithoutManifests(ctx, in, info.GitVersion); err != nil || several != "" {
 		return []Finding{{Fail, check, several}}, err
 	}
-	newer, err := supported.Newer(info.GitVersion)
-	if err != nil {
-		return nil, err
-	}
-	if newer {
-		return []Finding{{Warn, check, newerThanTested(in, info.GitVersion)}}, nil
+	if newer, err := supported.Newer(info.GitVersion); err != nil || newer {
+		return []Finding{{Warn, check, newerThanTested(in, info.GitVersion)}}, err
 	}
 	if emulated, set := in.Server.Arg("emulated-version"); set {
 		return []Finding{{Warn, check,
@@ -78,7 +75,7 @@ func severalWithoutManifests(ctx context.Context, in Input, version string) (str
 
 // newerThanTested describes what node-authorizer does with a Kubernetes that it does not know.
 func newerThanTested(in Input, gitVersion string) string {
-	text := gitVersion + ": newer than 1.37, the newest version that the rules are tested against. "
+	text := gitVersion + ": newer than " + strings.TrimSuffix(supported.Tested, ".0") + ", the newest version that the rules are tested against. "
 	switch {
 	case in.Profile != "hardened":
 		return text + "A node's request for a resource that no rule names is left to RBAC, as in every version" +
@@ -87,8 +84,8 @@ func newerThanTested(in Input, gitVersion string) string {
 		return text + "A node's request for a resource that no rule names is denied (--unknown-resources=deny): a kubelet " +
 			"of that version may need one" + registration(in, gitVersion)
 	}
-	return text + "A node's request for a resource that no rule names is not denied: it is reported under NA-DEFAULT, and " +
-		"the in-tree Node authorizer and RBAC decide, as without Bulkhead. Requests for all other resources are decided " +
+	return text + "A node's request for a resource that no rule names is not denied: it is reported under NA-DEFAULT, " +
+		"and the in-tree Node authorizer and RBAC decide, as without Bulkhead. Requests for all other resources are decided " +
 		"as before. bulkhead audit lists the reported requests. Upgrade Bulkhead, or set --unknown-resources=deny" +
 		registration(in, gitVersion)
 }
