@@ -98,15 +98,12 @@ func (f *extensionFlags) validate() error {
 // value of the installation on this host.
 func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (controlplane.Extensions, error) {
 	record, err := controlplane.ReadRecord(f.layout)
-	if err != nil {
+	if err := errors.Join(err, given.validate()); err != nil {
 		return controlplane.Extensions{}, err
 	}
 	var b controlplane.Extensions
 	if record != nil {
 		b = record.Extensions
-	}
-	if err := given.validate(); err != nil {
-		return b, err
 	}
 	if fs.Changed(modeFlag) {
 		b.AuditOnly = given.install == auditMode
@@ -124,10 +121,7 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 		b.Mode = given.mode
 	}
 	if fs.Changed("rule-mode") {
-		b.RuleModes = nil
-		if len(given.ruleModes) > 0 {
-			b.RuleModes = given.ruleModes
-		}
+		b.RuleModes = orNil(given.ruleModes)
 	}
 	if fs.Changed("terminated-pod-grace") {
 		b.TerminatedPodGrace = &given.grace
@@ -136,10 +130,15 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 		b.CredentialProviderTokens = &given.credentialProviders
 	}
 	if fs.Changed(proxyFlagsFlag) {
-		b.ProxyFlags = nil
-		if len(given.proxyFlags) > 0 {
-			b.ProxyFlags = given.proxyFlags
-		}
+		b.ProxyFlags = orNil(given.proxyFlags)
 	}
 	return b, nil
+}
+
+// orNil returns nil for an empty map: an empty value of a flag restores the default.
+func orNil(values map[string]string) map[string]string {
+	if len(values) == 0 {
+		return nil
+	}
+	return values
 }
