@@ -27,6 +27,7 @@ type Authorizer struct {
 	optional  optionalModes
 	revoked   func() *revocationlist.Set
 	unready   func() (why string)
+	newer     func() bool
 }
 
 var (
@@ -44,12 +45,16 @@ func New(config Config) *Authorizer {
 		optional:  newOptionalModes(config.Modes),
 		revoked:   config.Revoked,
 		unready:   config.Unready,
+		newer:     config.NewerServer,
 	}
 	if z.relations == nil {
 		z.relations = noRelations{}
 	}
 	if z.unready == nil {
 		z.unready = func() string { return "knows nothing of the cluster" }
+	}
+	if z.newer == nil {
+		z.newer = func() bool { return false }
 	}
 	return z
 }
@@ -62,8 +67,9 @@ func (z *Authorizer) Authorize(ctx context.Context, attributes authorizer.Attrib
 	return z.Decide(ctx, attributes).Parts()
 }
 
-// Decide does the same as Authorize, and also returns the findings of the rules in audit mode: at
-// most one. If the user of the request is not a node, it returns NoOpinion without a rule.
+// Decide does the same as Authorize, and also returns the findings: at most one. A finding names a
+// rule in audit mode, or NA-DEFAULT (see [Config.NewerServer]). If the user of the request is not a
+// node, Decide returns NoOpinion without a rule.
 func (z *Authorizer) Decide(ctx context.Context, attributes authorizer.Attributes) rules.Decision {
 	a := requestOf(attributes)
 	if a == nil {

@@ -65,6 +65,11 @@ type Config struct {
 	// gets NoOpinion. If Unready is nil, every node request gets NoOpinion. It must not allocate
 	// memory to return the empty string.
 	Unready func() (why string)
+	// NewerServer reports whether the API server has a newer minor version than these rules know. In
+	// Strict mode, a request for a resource without a rule then gets NoOpinion and a finding, not
+	// Deny. It must be false if the version is not known. If it is nil, the version is known. It must
+	// not allocate memory.
+	NewerServer func() bool
 }
 
 // Features are the feature gates of kube-apiserver that change what a node may do. Set them as they

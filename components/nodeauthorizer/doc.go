@@ -17,7 +17,8 @@
 //  4. The request is for a resource: the API group and the resource, in any version, select the
 //     one function that decides. It checks the verb, subresource, namespace, name and field
 //     selector, in upstream's order.
-//  5. No function handles the resource: refused (NA-DEFAULT).
+//  5. No function handles the resource: refused (NA-DEFAULT). If the API server is newer than the
+//     rules, the request is left to the next authorizers, with a finding.
 //
 // Only the [Mode] decides what "refused" means: NoOpinion in [Compat], as in-tree, and Deny in
 // [Strict]. The reasons are the same in both modes. Some requests get NoOpinion even in Strict

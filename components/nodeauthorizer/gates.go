@@ -28,8 +28,10 @@ var (
 		Extension: true,
 	}
 	nothingElse = rules.Rule{
-		ID:          "NA-DEFAULT",
-		Description: "A node may do only what a rule allows: a request for a resource without a rule is denied.",
+		ID: "NA-DEFAULT",
+		Description: "A node may do only what a rule allows: a request for a resource without a rule is denied. " +
+			"If the API server has a newer minor version than Bulkhead knows, the request is reported and the " +
+			"next authorizers decide, unless --unknown-resources=deny is set.",
 		Source: "plugin/pkg/auth/authorizer/node/node_authorizer.go Authorize; " +
 			"plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go NodeRules",
 	}

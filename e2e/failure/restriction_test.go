@@ -24,18 +24,11 @@ const restrictionAway = "/etc/kubernetes/e2e-bulkhead-node-restriction.yaml"
 var _ = Describe("while node-restriction is stopped", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), func() {
 		var (
-			env    *Env
-			own    *corev1.Pod
-			before []string
-			since  time.Time
-			comeUp = func(ctx context.Context) {
-				suite.OnControlPlane(ctx, "test ! -e "+restrictionAway+" || mv "+restrictionAway+" "+RestrictionManifest)
-				suite.AwaitWebhook(ctx, ServerSwitch, RestrictionReady)
-			}
-			message = func() Request {
-				return Patch(api.Pods).In(own.Namespace).Named(own.Name).Sub("status").With(
-					map[string]any{"status": map[string]any{"message": "well"}})
-			}
+			env     *Env
+			own     *corev1.Pod
+			before  []string
+			since   time.Time
+			message = func() Request { return messageOf(own) }
 		)
 
 		BeforeAll(func(ctx SpecContext) {
@@ -44,11 +37,7 @@ var _ = Describe("while node-restriction is stopped", Serial, Ordered,
 			own = env.Pod(ctx, env.Own, fixtures.WithToken())
 			before, err = readyNodes(ctx)
 			Expect(err).NotTo(HaveOccurred())
-			DeferCleanup(comeUp)
-			suite.OnControlPlane(ctx, "test -e "+restrictionAway+" || mv "+RestrictionManifest+" "+restrictionAway)
-			// The kubelet may have stopped it already.
-			suite.OnControlPlane(ctx, "kill -9 $("+RestrictionProcess+") || true")
-			suite.EventuallyOnControlPlane(ctx, time.Minute, "! "+RestrictionProcess+" && sleep 2 && ! "+RestrictionProcess)
+			stopRestriction(ctx)
 			since = time.Now()
 		})
 
@@ -68,10 +57,7 @@ var _ = Describe("while node-restriction is stopped", Serial, Ordered,
 			Entry("event", func() Request {
 				return Create(api.Events).In(own.Namespace).With(fixtures.EventAbout(own, "told", env.Own))
 			}),
-			Entry("token", func() Request {
-				return Create(api.ServiceAccounts).In(own.Namespace).Named(own.Spec.ServiceAccountName).Sub("token").With(
-					fixtures.TokenRequest(own))
-			}),
+			Entry("token", func() Request { return tokenOf(own) }),
 		)
 
 		DescribeTable("these writes are admitted:", AllowsBy("NA-LEASE-1", Behind),
@@ -90,6 +76,13 @@ var _ = Describe("while node-restriction is stopped", Serial, Ordered,
 				func() Request { return message() }),
 		)
 
+		It("a kubelet gets no token for its pod, with its own certificate", AllowsBy("NA-SA-2", Behind),
+			func(ctx SpecContext) {
+				out, err := suite.Host.Run(ctx, suite.Worker, tokenCommand(env.Pod(ctx, suite.Worker, fixtures.WithToken())))
+				Expect(err).To(HaveOccurred(), out)
+				Expect(out + err.Error()).To(ContainSubstring("node-restriction.bulkhead.dev"))
+			})
+
 		It("every node stays Ready until the end", PollProgressAfter(2*dead), AllowsBy("NA-LEASE-3", Behind),
 			func(ctx SpecContext) {
 				left := time.Until(since.Add(dead))
@@ -97,9 +90,38 @@ var _ = Describe("while node-restriction is stopped", Serial, Ordered,
 			})
 
 		It("node-restriction decides again after its restart", AllowsBy("NA-POD-4", Behind), func(ctx SpecContext) {
-			comeUp(ctx)
+			startRestriction(ctx)
 			code, text, err := suite.AsNode(env.Own).Send(ctx, message())
 			Expect(err).NotTo(HaveOccurred())
 			Expect(code).To(Equal(http.StatusOK), text)
 		})
 	})
+
+// stopRestriction ends node-restriction until the end of the container whose BeforeAll calls it.
+func stopRestriction(ctx context.Context) {
+	GinkgoHelper()
+	DeferCleanup(startRestriction)
+	suite.OnControlPlane(ctx, "test -e "+restrictionAway+" || mv "+RestrictionManifest+" "+restrictionAway)
+	// The kubelet may have stopped it already.
+	suite.OnControlPlane(ctx, "kill -9 $("+RestrictionProcess+") || true")
+	suite.EventuallyOnControlPlane(ctx, time.Minute, "! "+RestrictionProcess+" && sleep 2 && ! "+RestrictionProcess)
+}
+
+// startRestriction is idempotent.
+func startRestriction(ctx context.Context) {
+	GinkgoHelper()
+	suite.OnControlPlane(ctx, "test ! -e "+restrictionAway+" || mv "+restrictionAway+" "+RestrictionManifest)
+	suite.AwaitWebhook(ctx, ServerSwitch, RestrictionReady)
+}
+
+// messageOf writes the status of a pod.
+func messageOf(pod *corev1.Pod) Request {
+	return Patch(api.Pods).In(pod.Namespace).Named(pod.Name).Sub("status").With(
+		map[string]any{"status": map[string]any{"message": "well"}})
+}
+
+// tokenOf requests a token for the account of a pod, as the kubelet of its node does.
+func tokenOf(pod *corev1.Pod) Request {
+	return Create(api.ServiceAccounts).In(pod.Namespace).Named(pod.Spec.ServiceAccountName).Sub("token").With(
+		fixtures.TokenRequest(pod))
+}

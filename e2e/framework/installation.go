@@ -49,6 +49,8 @@ type Installation struct {
 type Extensions struct {
 	AuditOnly                bool              `json:"auditOnly"`
 	ExtendTokens             bool              `json:"extendTokens"`
+	IgnoreFailures           bool              `json:"ignoreFailures"`
+	DenyUnknown              bool              `json:"denyUnknownResources"`
 	Mode                     string            `json:"mode"`
 	RuleModes                map[string]string `json:"ruleModes"`
 	TerminatedPodGrace       *time.Duration    `json:"terminatedPodGrace"`
@@ -66,8 +68,16 @@ func (b Extensions) flags() string {
 	if b.AuditOnly {
 		mode = "audit"
 	}
-	flags := fmt.Sprintf(" --mode=%s --extend-token-expiration=%t --beyond-upstream=%s --rule-mode=%s", mode,
-		b.ExtendTokens, b.Mode, strings.Join(modes, ","))
+	failurePolicy, unknown := "Fail", "audit-on-newer-kubernetes"
+	if b.IgnoreFailures {
+		failurePolicy = "Ignore"
+	}
+	if b.DenyUnknown {
+		unknown = "deny"
+	}
+	flags := fmt.Sprintf(" --mode=%s --extend-token-expiration=%t --node-restriction-failure-policy=%s "+
+		"--unknown-resources=%s --beyond-upstream=%s --rule-mode=%s", mode, b.ExtendTokens, failurePolicy, unknown, b.Mode,
+		strings.Join(modes, ","))
 	if b.TerminatedPodGrace != nil {
 		flags += fmt.Sprintf(" --terminated-pod-grace=%s", *b.TerminatedPodGrace)
 	}

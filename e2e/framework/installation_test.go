@@ -10,7 +10,8 @@ import (
 )
 
 // modeFlags are the same for every installation that enforces.
-const modeFlags = " --mode=enforce --extend-token-expiration=false"
+const modeFlags = " --mode=enforce --extend-token-expiration=false --node-restriction-failure-policy=Fail " +
+	"--unknown-resources=audit-on-newer-kubernetes"
 
 func TestCommand(t *testing.T) {
 	const plain = "bulkhead install --profile=hardened --image='i:1' --cert-validity=1h0m0s --cert-renew-before=30m0s"
@@ -48,6 +49,10 @@ func TestCommand(t *testing.T) {
 			plain + " --node-scope --node-scope-custom-resources='a.example.com=field:spec.node'" + modeFlags +
 				" --beyond-upstream= --rule-mode=",
 		},
+		{"failure policy and unknown resources are repeated", read(`{"profile": "hardened", "image": "i:1",
+			"beyondUpstream": {"ignoreFailures": true, "denyUnknownResources": true}}`),
+			"bulkhead install --profile=hardened --image='i:1' --mode=enforce --extend-token-expiration=false " +
+				"--node-restriction-failure-policy=Ignore --unknown-resources=deny --beyond-upstream= --rule-mode="},
 		{"default grace period is explicit, to undo another one", defaults.Undoing(),
 			plain + modeFlags + " --beyond-upstream= --rule-mode= --terminated-pod-grace=30s"},
 	} {

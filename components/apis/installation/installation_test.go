@@ -22,9 +22,12 @@ rules:
     NA-CSR-1: enforce
   terminatedPodGrace: 1m0s
   credentialProviderTokens: true
+  unknownResources: deny
 certificates:
   validity: 48h0m0s
   renewBefore: 24h0m0s
+nodeRestriction:
+  failurePolicy: Fail
 kubeletAPI:
   enabled: false
   authentication:
@@ -98,6 +101,17 @@ func TestInvalidFileIsRejected(t *testing.T) {
 			`line 3: rules.modes.NA-CSR-99: Invalid value: "audit": there is no rule "NA-CSR-99"`},
 		{"rule that is always enforced", "rules: {modes: {NA-CSR-1: audit}}", "rules: {modes: {NA-SECRET-1: audit}}",
 			`line 3: rules.modes.NA-SECRET-1: Invalid value: "audit": NA-SECRET-1 is always enforced`},
+		{"failure policy in lower case", "nodeRestriction: {failurePolicy: Ignore}",
+			"nodeRestriction:\n  failurePolicy: ignore", `line 4: nodeRestriction.failurePolicy: Unsupported value: "ignore"`},
+		{"failure policy Ignore in profile parity", "profile: parity\nnodeRestriction: {failurePolicy: Fail}",
+			"profile: parity\nnodeRestriction: {failurePolicy: Ignore}",
+			`line 4: nodeRestriction.failurePolicy: Invalid value: "Ignore": needs profile: hardened`},
+		{"unknown field of nodeRestriction", "nodeRestriction: {failurePolicy: Fail}", "nodeRestriction: {failPolicy: Fail}",
+			`line 3: unknown field "nodeRestriction.failPolicy"`},
+		{"in-tree with a failure policy", "profile: in-tree", "profile: in-tree\nnodeRestriction: {failurePolicy: Fail}",
+			`line 3: profile: Invalid value: "in-tree": has no components`},
+		{"unknown decision for unknown resources", "rules: {unknownResources: audit-on-newer-kubernetes}",
+			"rules:\n  unknownResources: allow", `line 4: rules.unknownResources: Unsupported value: "allow"`},
 		{"negative grace", "rules: {terminatedPodGrace: 0s}", "rules: {terminatedPodGrace: -1s}",
 			`line 3: rules.terminatedPodGrace: Invalid value: "-1s": must be 0 or more`},
 		{"timeout of 0", "timeout: 1s", "timeout: 0s", `line 3: timeout: Invalid value: "0s": must be more than 0`},

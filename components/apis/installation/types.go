@@ -36,9 +36,19 @@ type Installation struct {
 	// NodePolicy is the configuration of node-restriction, with its own apiVersion and kind. The
 	// default is the file of the profile.
 	NodePolicy           yaml.Node            `json:"nodePolicy,omitzero"`
+	NodeRestriction      NodeRestriction      `json:"nodeRestriction,omitzero"`
 	KubeletAPI           KubeletAPI           `json:"kubeletAPI,omitzero"`
 	ServiceAccountTokens ServiceAccountTokens `json:"serviceAccountTokens,omitzero"`
 	NodeScope            NodeScope            `json:"nodeScope,omitzero"`
+}
+
+// NodeRestriction is about kube-apiserver's calls of node-restriction.
+type NodeRestriction struct {
+	// FailurePolicy is Fail or Ignore, as in a ValidatingWebhookConfiguration. It applies if
+	// kube-apiserver cannot call node-restriction, or gets no answer in time. With Fail, the writes of
+	// nodes that node-restriction checks are denied. With Ignore, only in-tree NodeRestriction checks
+	// them. Only hardened has Ignore. The default is Fail.
+	FailurePolicy string `json:"failurePolicy,omitempty"`
 }
 
 // ServiceAccountTokens is about the lifetime of tokens.
@@ -61,6 +71,11 @@ type Rules struct {
 	// CredentialProviderTokens is true if kubelets have credential providers that use ServiceAccount
 	// tokens.
 	CredentialProviderTokens bool `json:"credentialProviderTokens,omitempty"`
+	// UnknownResources is deny or audit-on-newer-kubernetes: the decision for a node's request for a
+	// resource that no rule names. With audit-on-newer-kubernetes, the request is only reported if
+	// kube-apiserver has a newer minor version than node-authorizer knows. Otherwise it is denied. The
+	// default is audit-on-newer-kubernetes.
+	UnknownResources string `json:"unknownResources,omitempty"`
 }
 
 // Certificates has the lifetimes of the certificates that Bulkhead issues.

@@ -23,7 +23,10 @@ const inTree = "in-tree"
 
 var (
 	profiles = []string{"hardened", "parity", inTree}
-	modes    = []string{rules.Off.String(), rules.Audit.String(), rules.Enforce.String()}
+	// failurePolicies and unknownResources are also values of flags of bulkhead install.
+	failurePolicies  = []string{"Fail", "Ignore"}
+	unknownResources = []string{"deny", "audit-on-newer-kubernetes"}
+	modes            = []string{rules.Off.String(), rules.Audit.String(), rules.Enforce.String()}
 )
 
 // Validate returns all invalid fields. It does not check nodePolicy, which Parse does.
@@ -34,6 +37,7 @@ func (i *Installation) Validate() field.ErrorList {
 	if i.Mode == rules.Audit.String() && i.Profile != "" && i.Profile != profiles[0] {
 		errs = append(errs, field.Invalid(field.NewPath("mode"), i.Mode, "needs profile: "+profiles[0]))
 	}
+	errs = append(errs, i.validateNodeRestriction(field.NewPath("nodeRestriction"))...)
 	errs = append(errs, i.Rules.validate(field.NewPath("rules"))...)
 	errs = append(errs, i.Certificates.validate(field.NewPath("certificates"))...)
 	errs = append(errs, i.KubeletAPI.validate(field.NewPath("kubeletAPI"))...)
@@ -43,6 +47,17 @@ func (i *Installation) Validate() field.ErrorList {
 		Profile: i.Profile, Timeout: i.Timeout}) {
 		errs = append(errs, field.Invalid(field.NewPath("profile"), i.Profile,
 			"has no components: remove all fields except profile and timeout"))
+	}
+	return errs
+}
+
+// validateNodeRestriction allows Ignore only where in-tree NodeRestriction checks the writes of nodes
+// while node-restriction is unavailable.
+func (i *Installation) validateNodeRestriction(path *field.Path) field.ErrorList {
+	at, policy := path.Child("failurePolicy"), i.NodeRestriction.FailurePolicy
+	errs := oneOf(at, policy, failurePolicies)
+	if policy == failurePolicies[1] && i.Profile != "" && i.Profile != profiles[0] {
+		errs = append(errs, field.Invalid(at, policy, "needs profile: "+profiles[0]))
 	}
 	return errs
 }
@@ -57,6 +72,7 @@ func oneOf(path *field.Path, value string, values []string) field.ErrorList {
 
 func (r *Rules) validate(path *field.Path) field.ErrorList {
 	errs := oneOf(path.Child("mode"), r.Mode, modes)
+	errs = append(errs, oneOf(path.Child("unknownResources"), r.UnknownResources, unknownResources)...)
 	optional := slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules)
 	for _, id := range slices.Sorted(maps.Keys(r.Modes)) {
 		// field.Path.Key would write the ID in brackets. The file has it after a dot.

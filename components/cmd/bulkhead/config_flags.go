@@ -61,6 +61,8 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		"timeout":                    orDuration(c.Timeout, defaultTimeout),
 		modeFlag:                     cmp.Or(c.Mode, enforceMode),
 		extendTokensFlag:             fmt.Sprint(c.ServiceAccountTokens.ExtendExpiration),
+		failurePolicyFlag:            cmp.Or(c.NodeRestriction.FailurePolicy, failPolicy),
+		unknownResourcesFlag:         cmp.Or(c.Rules.UnknownResources, auditOnNewer),
 		"beyond-upstream":            c.Rules.Mode,
 		"rule-mode":                  strings.Join(modes, ","),
 		"terminated-pod-grace":       orDuration(c.Rules.TerminatedPodGrace, defaultGrace),
@@ -140,17 +142,7 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 		return c, nil
 	}
 	c.Profile, c.Image = string(r.Profile), r.Image
-	if r.Extensions.AuditOnly {
-		c.Mode = auditMode
-	}
-	c.ServiceAccountTokens.ExtendExpiration = r.Extensions.ExtendTokens
-	c.Rules.Mode, c.Rules.Modes = r.Extensions.Mode, r.Extensions.RuleModes
-	if grace := r.Extensions.TerminatedPodGrace; grace != nil {
-		c.Rules.TerminatedPodGrace = &metav1.Duration{Duration: *grace}
-	}
-	if tokens := r.Extensions.CredentialProviderTokens; tokens != nil {
-		c.Rules.CredentialProviderTokens = *tokens
-	}
+	setExtensions(c, r.Extensions)
 	// A record of an old version has no times.
 	if r.Certificates.Validity > 0 {
 		c.Certificates.Validity = &metav1.Duration{Duration: r.Certificates.Validity}
@@ -167,6 +159,27 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 		return nil, err
 	}
 	return c, setInstalledPolicy(c, l, r)
+}
+
+// setExtensions sets the fields for the recorded extensions, except the flags of kubelet-auth-proxy.
+func setExtensions(c *installation.Installation, r controlplane.Extensions) {
+	if r.AuditOnly {
+		c.Mode = auditMode
+	}
+	if r.IgnoreFailures {
+		c.NodeRestriction.FailurePolicy = ignorePolicy
+	}
+	if r.DenyUnknown {
+		c.Rules.UnknownResources = denyUnknown
+	}
+	c.ServiceAccountTokens.ExtendExpiration = r.ExtendTokens
+	c.Rules.Mode, c.Rules.Modes = r.Mode, r.RuleModes
+	if grace := r.TerminatedPodGrace; grace != nil {
+		c.Rules.TerminatedPodGrace = &metav1.Duration{Duration: *grace}
+	}
+	if tokens := r.CredentialProviderTokens; tokens != nil {
+		c.Rules.CredentialProviderTokens = *tokens
+	}
 }
 
 // setInstalledPolicy sets nodePolicy if it is not the file of the profile: the user has chosen it, or
@@ -200,6 +213,8 @@ func withDefaults(c *installation.Installation) *installation.Installation {
 	all.Timeout = cmp.Or(c.Timeout, &metav1.Duration{Duration: defaultTimeout})
 	all.Mode = cmp.Or(c.Mode, enforceMode)
 	all.Rules.Mode = cmp.Or(c.Rules.Mode, profile.ExtensionMode().String())
+	all.NodeRestriction.FailurePolicy = cmp.Or(c.NodeRestriction.FailurePolicy, failPolicy)
+	all.Rules.UnknownResources = cmp.Or(c.Rules.UnknownResources, auditOnNewer)
 	all.Rules.TerminatedPodGrace = cmp.Or(c.Rules.TerminatedPodGrace, &metav1.Duration{Duration: defaultGrace})
 	all.Certificates.Validity = cmp.Or(c.Certificates.Validity,
 		&metav1.Duration{Duration: controlPlaneCertificates.Validity})

@@ -23,6 +23,7 @@ const configHead = "apiVersion: bulkhead.dev/v1alpha1\nkind: Installation\n"
 const recordOfEverything = `{"profile": "hardened", "image": "registry.example/bulkhead:v1", "version": "v1",
 "certificates": {"validity": 172800000000000, "renewBefore": 86400000000000},
 "beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000,
+"ignoreFailures": true, "denyUnknownResources": true,
 "credentialProviderTokens": true, "proxyFlags": {"authentication-token-webhook": "false",
 "authorization-webhook-cache-authorized-ttl": "1m0s"}},
 "kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
@@ -167,7 +168,9 @@ func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
 func TestConfigCommands(t *testing.T) {
 	state := t.TempDir()
 	writeRecord(t, state, recordOfEverything)
-	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m, credentialProviderTokens: true}\n" +
+	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m, " +
+		"credentialProviderTokens: true, unknownResources: deny}\n" +
+		"nodeRestriction: {failurePolicy: Ignore}\n" +
 		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, authentication: {webhook: {enabled: false}}, " +
 		"authorization: {webhook: {cacheAuthorizedTTL: 60s}}}\n" +
 		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
@@ -182,6 +185,8 @@ func TestConfigCommands(t *testing.T) {
 		{"diff of another image", "image: \"registry.example/bulkhead:v1\" -> \"registry.example/bulkhead:v2\"\n",
 			"1 field differs",
 			[]string{"diff", "--state-dir=" + state, writeConfig(t, strings.Replace(same, "head:v1", "head:v2", 1))}},
+		{"diff of another failure policy", "nodeRestriction.failurePolicy: \"Ignore\" -> \"Fail\"\n", "1 field differs",
+			[]string{"diff", "--state-dir=" + state, writeConfig(t, strings.Replace(same, "Ignore", "Fail", 1))}},
 		{"print the file of profile in-tree", configHead + "profile: in-tree\n", "",
 			[]string{"print", writeConfig(t, "profile: in-tree\n")}},
 	} {
@@ -196,6 +201,51 @@ func TestConfigCommands(t *testing.T) {
 			}
 			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
 				t.Errorf("error %v, want %q", err, tc.fails)
+			}
+		})
+	}
+}
+
+func TestFailurePolicyAndUnknownResources(t *testing.T) {
+	for _, tc := range []struct {
+		name, record string
+		args         []string
+		ignore, deny bool
+		fails        string
+	}{
+		{name: "first run: the defaults"},
+		{name: "later run without the flags: as before", record: recordOfEverything, ignore: true, deny: true},
+		{name: "failure policy Ignore", args: []string{"--node-restriction-failure-policy=Ignore"}, ignore: true},
+		{name: "failure policy Fail, only that", record: recordOfEverything,
+			args: []string{"--node-restriction-failure-policy=Fail"}, deny: true},
+		{name: "failure policy in lower case", args: []string{"--node-restriction-failure-policy=ignore"},
+			fails: `--node-restriction-failure-policy is "ignore", want Fail or Ignore`},
+		{name: "empty failure policy", args: []string{"--node-restriction-failure-policy="},
+			fails: `--node-restriction-failure-policy is "", want Fail or Ignore`},
+		{name: "unknown resources denied", args: []string{"--unknown-resources=deny"}, deny: true},
+		{name: "unknown resources as in a first run", record: recordOfEverything,
+			args: []string{"--unknown-resources=audit-on-newer-kubernetes"}, ignore: true},
+		{name: "unknown resources allowed", args: []string{"--unknown-resources=allow"},
+			fails: `--unknown-resources is "allow", want deny or audit-on-newer-kubernetes`},
+		{name: "file without the fields: the defaults", record: recordOfEverything,
+			args: []string{"--config=" + writeConfig(t, "profile: hardened\n")}},
+		{name: "file with the fields", args: []string{"--config=" + writeConfig(t,
+			"nodeRestriction: {failurePolicy: Ignore}\nrules: {unknownResources: deny}\n")}, ignore: true, deny: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			state := t.TempDir()
+			if tc.record != "" {
+				writeRecord(t, state, tc.record)
+			}
+			got, _, err := resolve(t, state, tc.args...)
+			if tc.fails != "" {
+				if err == nil || err.Error() != tc.fails {
+					t.Errorf("got %v, want %s", err, tc.fails)
+				}
+				return
+			}
+			if err != nil || got.Extensions.IgnoreFailures != tc.ignore || got.Extensions.DenyUnknown != tc.deny {
+				t.Errorf("got %+v, %v", got.Extensions, err)
 			}
 		})
 	}

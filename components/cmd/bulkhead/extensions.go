@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,12 @@ const (
 	modeFlag         = "mode"
 	extendTokensFlag = "extend-token-expiration" //nolint:gosec // the name of a flag
 
-	auditMode, enforceMode = "audit", "enforce"
+	failurePolicyFlag    = "node-restriction-failure-policy"
+	unknownResourcesFlag = "unknown-resources"
+
+	auditMode, enforceMode    = "audit", "enforce"
+	failPolicy, ignorePolicy  = "Fail", "Ignore"
+	denyUnknown, auditOnNewer = "deny", "audit-on-newer-kubernetes"
 )
 
 // defaultGrace is the default of --terminated-pod-grace.
@@ -28,6 +34,8 @@ const defaultGrace = 30 * time.Second
 type extensionFlags struct {
 	install             string
 	extendTokens        bool
+	failurePolicy       string
+	unknownResources    string
 	mode                string
 	ruleModes           map[string]string
 	grace               time.Duration
@@ -44,6 +52,15 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.extendTokens, extendTokensFlag, false,
 		"Whether kube-apiserver goes on extending ServiceAccount tokens to a year, for clients that do not read their token "+
 			"again."+asBefore+".")
+	fs.StringVar(&f.failurePolicy, failurePolicyFlag, failPolicy,
+		"Fail or Ignore: what kube-apiserver does with a write of a node if node-restriction is unavailable or does not "+
+			"answer in time. Fail denies it. With Ignore, only in-tree NodeRestriction checks it, and the rules that "+
+			"Kubernetes does not have are not enforced; a compromised node can try to overload node-restriction for that. "+
+			"Only hardened has Ignore."+asBefore+".")
+	fs.StringVar(&f.unknownResources, unknownResourcesFlag, auditOnNewer,
+		"deny or audit-on-newer-kubernetes: the decision for a node's request for a resource that no rule names "+
+			"(NA-DEFAULT). With audit-on-newer-kubernetes, such a request is only reported while kube-apiserver has a newer "+
+			"minor version than node-authorizer knows, and RBAC decides; otherwise it is denied."+asBefore+".")
 	fs.StringVar(&f.mode, "beyond-upstream", "",
 		"Mode of the rules that Kubernetes does not have: off, audit or enforce. In audit, log and metrics report what "+
 			"would be denied."+asBefore+
@@ -62,11 +79,26 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 			" on any control-plane host; an empty value restores the defaults.")
 }
 
+// validate checks the flags that have one of two values.
+func (f *extensionFlags) validate() error {
+	var errs []error
+	for _, flag := range []struct{ name, value, one, other string }{
+		{modeFlag, f.install, auditMode, enforceMode},
+		{failurePolicyFlag, f.failurePolicy, failPolicy, ignorePolicy},
+		{unknownResourcesFlag, f.unknownResources, denyUnknown, auditOnNewer},
+	} {
+		if flag.value != flag.one && flag.value != flag.other {
+			errs = append(errs, fmt.Errorf("--%s is %q, want %s or %s", flag.name, flag.value, flag.one, flag.other))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // extensions returns the settings from the flags. For a flag that is not set, it returns the recorded
 // value of the installation on this host.
 func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (controlplane.Extensions, error) {
 	record, err := controlplane.ReadRecord(f.layout)
-	if err != nil {
+	if err := errors.Join(err, given.validate()); err != nil {
 		return controlplane.Extensions{}, err
 	}
 	var b controlplane.Extensions
@@ -74,22 +106,22 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 		b = record.Extensions
 	}
 	if fs.Changed(modeFlag) {
-		if given.install != auditMode && given.install != enforceMode {
-			return b, fmt.Errorf("--%s is %q, want %s or %s", modeFlag, given.install, auditMode, enforceMode)
-		}
 		b.AuditOnly = given.install == auditMode
 	}
 	if fs.Changed(extendTokensFlag) {
 		b.ExtendTokens = given.extendTokens
 	}
+	if fs.Changed(failurePolicyFlag) {
+		b.IgnoreFailures = given.failurePolicy == ignorePolicy
+	}
+	if fs.Changed(unknownResourcesFlag) {
+		b.DenyUnknown = given.unknownResources == denyUnknown
+	}
 	if fs.Changed("beyond-upstream") {
 		b.Mode = given.mode
 	}
 	if fs.Changed("rule-mode") {
-		b.RuleModes = nil
-		if len(given.ruleModes) > 0 {
-			b.RuleModes = given.ruleModes
-		}
+		b.RuleModes = orNil(given.ruleModes)
 	}
 	if fs.Changed("terminated-pod-grace") {
 		b.TerminatedPodGrace = &given.grace
@@ -98,10 +130,15 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 		b.CredentialProviderTokens = &given.credentialProviders
 	}
 	if fs.Changed(proxyFlagsFlag) {
-		b.ProxyFlags = nil
-		if len(given.proxyFlags) > 0 {
-			b.ProxyFlags = given.proxyFlags
-		}
+		b.ProxyFlags = orNil(given.proxyFlags)
 	}
 	return b, nil
+}
+
+// orNil returns nil for an empty map: an empty value of a flag restores the default.
+func orNil(values map[string]string) map[string]string {
+	if len(values) == 0 {
+		return nil
+	}
+	return values
 }

@@ -149,6 +149,8 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 		GuardsKubelets:      o.GuardsKubelets(),
 		ExactTokens:         o.Profile == controlplane.Hardened && !o.Extensions.ExtendTokens,
 		AuditOnly:           o.Extensions.AuditOnly,
+		IgnoreFailures:      o.Extensions.IgnoreFailures,
+		DenyUnknown:         o.Extensions.DenyUnknown,
 		Accepted:            f.ignored,
 		Metrics:             preflight.ServerMetrics(client.Kubernetes.Discovery().RESTClient()),
 		NodeScope:           o.NodeScope.On,

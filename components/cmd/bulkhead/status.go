@@ -117,6 +117,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 	}
 	row(out, "profile", string(record.Profile))
 	row(out, "beyond upstream", record.Extensions.In(record.Profile))
+	row(out, "failure policy", record.Extensions.FailurePolicy())
 	row(out, "node policy", record.Policy.In(f.layout, record.Profile))
 	row(out, "kubelet API", kubeletAPIOf(f.layout, record))
 	row(out, "node scope", nodeScopeOf(f.layout, record))
@@ -157,6 +158,9 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 	}
 	if process.AuthorizationHash != "" {
 		row(out, "", "authorization file in force: sha256:"+process.AuthorizationHash)
+	}
+	if process.Skipped != "" {
+		row(out, "", "writes of nodes that it has admitted without node-restriction: "+process.Skipped)
 	}
 	registered, err := controlplane.Registered(ctx, client)
 	switch {

@@ -36,6 +36,8 @@ type config struct {
 	logging *logsapi.LoggingConfiguration
 	// server is the configuration of the webhook server, from the flags.
 	server serve.Config
+	// readVersion is true if decisions depend on the version of kube-apiserver.
+	readVersion bool
 }
 
 // config returns the configuration, or the joined errors of invalid flags.
@@ -52,15 +54,16 @@ func (o *options) config() (*config, error) {
 		mode = nodeauthorizer.Compat
 	}
 	return &config{
-		kubeconfig: o.Kubeconfig,
-		mode:       mode,
-		features:   features,
-		limits:     o.Limits,
-		maxViewAge: o.maxViewAge,
-		extensions: o.extensions.config(),
-		scope:      o.scope.config(),
-		logging:    o.Logging,
-		server:     o.Server(),
+		kubeconfig:  o.Kubeconfig,
+		mode:        mode,
+		features:    features,
+		limits:      o.Limits,
+		maxViewAge:  o.maxViewAge,
+		extensions:  o.extensions.config(),
+		scope:       o.scope.config(),
+		logging:     o.Logging,
+		server:      o.Server(),
+		readVersion: mode == nodeauthorizer.Strict && o.unknown == auditOnNewer,
 	}, nil
 }
 
@@ -73,6 +76,8 @@ func (o *options) validate() []error {
 		}
 	}
 	report(o.mode != strict && o.mode != compat, "--mode is %q, want %s or %s", o.mode, strict, compat)
+	report(o.unknown != denyUnknown && o.unknown != auditOnNewer, "--unknown-resources is %q, want %s or %s", o.unknown,
+		denyUnknown, auditOnNewer)
 	_, err := o.features()
 	report(err != nil, "%w", err)
 	report(o.maxViewAge < minViewAge, "--max-view-age is %v, want at least %v", o.maxViewAge, minViewAge)

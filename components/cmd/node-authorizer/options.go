@@ -22,6 +22,7 @@ type options struct {
 	program.Options
 
 	mode       string
+	unknown    string
 	gates      program.Gates
 	maxViewAge time.Duration
 	extensions extensionOptions
@@ -36,6 +37,7 @@ func defaultOptions() *options {
 	return &options{
 		Options:    common,
 		mode:       strict,
+		unknown:    auditOnNewer,
 		gates:      program.Gates{},
 		maxViewAge: graphsync.DefaultMaxAge,
 		extensions: defaultExtensionOptions(),
@@ -49,6 +51,10 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	deciding.StringVar(&o.mode, "mode", o.mode,
 		"Decision for a node request that no rule allows: strict denies it, so that no other authorizer can allow "+
 			"it; compat leaves it to the next authorizers, as the in-tree Node authorizer does.")
+	deciding.StringVar(&o.unknown, "unknown-resources", o.unknown,
+		"With --mode=strict, decision for a node request for a resource that no rule names: "+denyUnknown+" denies it; "+
+			auditOnNewer+" also denies it, except if kube-apiserver has a newer minor version than this program knows. "+
+			"Then it reports the request by log and metric, and the next authorizers decide.")
 	features := nodeauthorizer.DefaultFeatures()
 	o.gates.Add(deciding, features.ByGate(), "what a node may do")
 	o.AddKubeconfig(deciding,

@@ -32,6 +32,8 @@ func TestStaticPodStartsTheProgram(t *testing.T) {
 		limits:     webhook.Limits{InFlight: 2000, InFlightPerNode: 200},
 		maxViewAge: 5 * time.Minute,
 		extensions: extensions{modes: nodeauthorizer.Modes(rules.Enforce), grace: 30 * time.Second},
+
+		readVersion: true,
 		server: serve.Config{
 			BindAddress: "127.0.0.1", SecurePort: 10461, HealthPort: 10462,
 			CertFile: dir + "serving.crt", KeyFile: dir + "serving.key", ClientCAFile: dir + "client-ca.crt",
@@ -71,6 +73,18 @@ func TestModeAndGates(t *testing.T) {
 	}
 }
 
+func TestVersionIsReadOnlyIfItMatters(t *testing.T) {
+	for args, want := range map[string]bool{
+		"--mode=strict": true, "--unknown-resources=audit-on-newer-kubernetes": true,
+		"--mode=compat": false, "--unknown-resources=deny": false,
+	} {
+		got, err := parse(args)
+		if err != nil || got.readVersion != want {
+			t.Errorf("%s: got %+v, %v; want %v", args, got, err, want)
+		}
+	}
+}
+
 func TestProblems(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -80,6 +94,9 @@ func TestProblems(t *testing.T) {
 		{"the defaults have none", func(*options) {}, nil},
 		{"a mode has to be known", func(o *options) { o.mode = "off" }, []string{`--mode is "off", want strict or compat`}},
 		{"empty mode: rejected", func(o *options) { o.mode = "" }, []string{`--mode is "", want strict or compat`}},
+		{"unknown resources are denied: accepted", func(o *options) { o.unknown = "deny" }, nil},
+		{"unknown resources are allowed: rejected", func(o *options) { o.unknown = "allow" },
+			[]string{`--unknown-resources is "allow", want deny or audit-on-newer-kubernetes`}},
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
 			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
 		{"only loopback is bound", func(o *options) { o.BindAddress = "0.0.0.0" },
@@ -110,7 +127,8 @@ func TestProblems(t *testing.T) {
 			"--allowed-client-names is [], want names", "--shutdown-timeout is 0s, want more than 0",
 			"--max-requests-in-flight-per-node is 0, want at least 1",
 			"--max-requests-in-flight is -1, less than one node's share of 0",
-			`--mode is "", want strict or compat`, "--max-view-age is 0s, want at least 10s",
+			`--mode is "", want strict or compat`, `--unknown-resources is "", want deny or audit-on-newer-kubernetes`,
+			"--max-view-age is 0s, want at least 10s",
 			`--beyond-upstream: invalid mode "": use off, audit or enforce`,
 		}},
 	} {

@@ -54,7 +54,7 @@ func run(ctx context.Context, c *config) error {
 		Checks:     []serve.Check{view.sync.Unready},
 		Registry:   d.registry,
 		Client:     client,
-		Background: []func(context.Context){view.sync.Run, d.handler.Run},
+		Background: append(d.background, view.sync.Run),
 	}
 	if view.revoked != nil {
 		serving.Checks = append(serving.Checks, view.revoked.unready)
@@ -75,6 +75,8 @@ type decider struct {
 	handler  *sarwebhook.Handler
 	reader   *livelookup.Reader
 	registry metrics.KubeRegistry
+	// background are the functions that run while the program serves.
+	background []func(context.Context)
 }
 
 // newDecider creates the authorizer and its webhook handler.
@@ -89,9 +91,12 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 		registry.CustomMustRegister(newRevocationCollector(v.revoked))
 	}
 	reader := livelookup.New(livelookup.Config{Client: v.client, View: v.sync, Registry: registry})
+	// A version that is not read counts as known.
+	version := &serverVersion{client: v.client}
 	policy := nodeauthorizer.New(nodeauthorizer.Config{
 		Mode: c.mode, Features: c.features, Modes: c.extensions.modes,
 		Relations: v.graph, Refresher: reader, Unready: v.sync.Unready, Revoked: v.revokedSet(),
+		NewerServer: version.isNewer,
 	})
 	handler := sarwebhook.New(sarwebhook.Config{
 		Authorizer: policy,
@@ -101,5 +106,10 @@ func newDecider(ctx context.Context, c *config, v *view) (*decider, error) {
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
 	})
-	return &decider{handler: handler, reader: reader, registry: registry}, nil
+	d := &decider{handler: handler, reader: reader, registry: registry,
+		background: []func(context.Context){handler.Run}}
+	if c.readVersion {
+		d.background = append(d.background, version.run)
+	}
+	return d, nil
 }

@@ -95,7 +95,14 @@ type Process struct {
 	// PolicyHash is the server's hash of the validating admission policies from disk that it uses.
 	// It is empty if there are none.
 	PolicyHash string
+	// Skipped is the number of writes that the server has admitted without node-restriction, because
+	// it could not call it. It is empty if there are none.
+	Skipped string
 }
+
+// skippedMetric counts writes that were admitted although a webhook could not be called. Its first
+// label is the name of the webhook (k8s.io/apiserver pkg/admission/metrics).
+const skippedMetric = `apiserver_admission_webhook_fail_open_count{name="node-restriction.bulkhead.dev",`
 
 // Process reads the server's metrics.
 func (c *Client) Process(ctx context.Context) (Process, error) {
@@ -113,6 +120,9 @@ func ParseProcess(metrics string) (Process, error) {
 		line = strings.TrimSpace(line)
 		if value, ok := strings.CutPrefix(line, "process_start_time_seconds "); ok {
 			p.Start = value
+		}
+		if strings.HasPrefix(line, skippedMetric) {
+			_, p.Skipped, _ = strings.Cut(line, "} ")
 		}
 		if strings.HasPrefix(line, "apiserver_authorization_config_controller_last_config_info{") {
 			p.AuthorizationHash = strings.TrimPrefix(hashIn(line), "sha256:")

@@ -32,6 +32,11 @@ func TestParseProcess(t *testing.T) {
 			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:cc",plugin="ValidatingAdmissionWebhook"} 1` + "\n" +
 			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:dd",plugin="MutatingAdmissionWebhook"} 1` + "\n",
 			Process{Start: "1", AdmissionHash: "sha256:cc"}, true},
+		{"writes without node-restriction are counted", start +
+			`apiserver_admission_webhook_fail_open_count{name="node-restriction.bulkhead.dev",type="validating"} 7` + "\n" +
+			`apiserver_admission_webhook_fail_open_count{name="other.example.com",type="validating"} 8` + "\n" +
+			`apiserver_admission_webhook_request_total{name="node-restriction.bulkhead.dev",type="validating"} 9` + "\n",
+			Process{Start: "1.79e+09", Skipped: "7"}, true},
 		{"metrics without a start time are rejected", "up 1\n", Process{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

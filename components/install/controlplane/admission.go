@@ -62,23 +62,28 @@ func (p *plan) writeRegistration() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	data, err := render.RegistrationFile(p.Profile.registration(), ca)
+	data, err := p.registrationFile(ca)
 	if err != nil {
 		return false, err
 	}
-	data = p.failurePolicy(data)
 	if err := apiserver.ValidateRegistration(data); err != nil {
 		return false, err
 	}
 	return p.write(p.Layout.Registration(), data, 0o600)
 }
 
-// failurePolicy changes a webhook configuration or an authorization configuration for an installation
-// that only audits: a failed call must not deny. The comments of the file stay.
-func (p *plan) failurePolicy(file []byte) []byte {
-	if !p.Extensions.AuditOnly {
-		return file
+// registrationFile returns node-restriction's webhook configuration for the disk.
+func (p *plan) registrationFile(ca []byte) ([]byte, error) {
+	data, err := render.RegistrationFile(p.Profile.registration(), ca)
+	if err != nil || !p.Extensions.failsOpen() {
+		return data, err
 	}
+	return failOpen(data), nil
+}
+
+// failOpen changes a webhook configuration or an authorization configuration: a failed call must not
+// deny. The comments of the file stay.
+func failOpen(file []byte) []byte {
 	for enforced, audited := range map[string]string{
 		string(admissionregistrationv1.Fail): string(admissionregistrationv1.Ignore),
 		apiserverconfig.FailurePolicyDeny:    apiserverconfig.FailurePolicyNoOpinion,

@@ -12,7 +12,6 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
-	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
 // DryRun prints what Install would change. It changes nothing.
@@ -93,11 +92,11 @@ func (p *plan) files() ([]rendered, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	data, err := render.RegistrationFile(p.Profile.registration(), ca)
+	data, err := p.registrationFile(ca)
 	if err != nil || !p.NodeScope.On {
 		return append(files, rendered{p.Layout.Registration(), data}), err
 	}
-	scope, err := scope.Registration(p.Layout, ca)
+	scope, err := p.scopeRegistration(ca)
 	return append(files, rendered{p.Layout.Registration(), data},
 		rendered{p.Layout.ScopeRegistration(), scope}, rendered{p.Layout.ScopeSyncManifest(), p.scopeSync}), err
 }

@@ -29,6 +29,13 @@ type Extensions struct {
 	// ExtendTokens is true if kube-apiserver goes on extending the lifetime of ServiceAccount tokens
 	// to a year, for clients that do not read their token again.
 	ExtendTokens bool `json:"extendTokens,omitempty"`
+	// IgnoreFailures is true if kube-apiserver goes on without node-restriction when it cannot call
+	// it. Then only in-tree NodeRestriction checks the writes of nodes. If it is false, these writes
+	// are denied. AuditOnly also ignores failures.
+	IgnoreFailures bool `json:"ignoreFailures,omitempty"`
+	// DenyUnknown is true if node-authorizer denies requests for resources without a rule also when
+	// Kubernetes is newer than node-authorizer knows.
+	DenyUnknown bool `json:"denyUnknownResources,omitempty"`
 	// Mode is the mode of all these rules: off, audit or enforce.
 	Mode string `json:"mode,omitempty"`
 	// RuleModes are the modes of single rules, by ID.
@@ -78,8 +85,14 @@ func (o Options) validate() error {
 		mode = fmt.Errorf("--mode=audit needs --profile=%s: only there do the in-tree components decide what Bulkhead would "+
 			"deny. For profile %s, add --mode=enforce", Hardened, o.Profile)
 	}
-	return errors.Join(mode, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(), o.Policy.Validate(),
-		o.NodeScope.Validate())
+	var failurePolicy error
+	if o.Extensions.IgnoreFailures && o.Profile != Hardened {
+		failurePolicy = fmt.Errorf("--node-restriction-failure-policy=Ignore needs --profile=%s: only there does in-tree "+
+			"NodeRestriction check the writes of nodes while node-restriction is unavailable. For profile %s, add "+
+			"--node-restriction-failure-policy=Fail", Hardened, o.Profile)
+	}
+	return errors.Join(mode, failurePolicy, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(),
+		o.Policy.Validate(), o.NodeScope.Validate())
 }
 
 // The rule IDs of each component have their own prefix. So each component gets only the modes of
@@ -105,12 +118,29 @@ func (b Extensions) setModes(pod *staticpod.Pod, p Profile, prefix string) {
 // setArgs sets the flags of node-authorizer.
 func (b Extensions) setArgs(pod *staticpod.Pod, p Profile) {
 	b.setModes(pod, p, authorizerRules)
+	if b.DenyUnknown {
+		pod.SetArg("unknown-resources", "deny")
+	}
 	if b.TerminatedPodGrace != nil {
 		pod.SetArg("terminated-pod-grace", b.TerminatedPodGrace.String())
 	}
 	if b.CredentialProviderTokens != nil {
 		pod.SetArg("credential-provider-tokens", fmt.Sprint(*b.CredentialProviderTokens))
 	}
+}
+
+// failsOpen reports whether a write of a node is admitted if node-restriction cannot be called.
+func (b Extensions) failsOpen() bool { return b.AuditOnly || b.IgnoreFailures }
+
+// FailurePolicy describes in one line what happens while node-restriction is unavailable.
+func (b Extensions) FailurePolicy() string {
+	switch {
+	case b.AuditOnly:
+		return "Ignore, because the installation only audits"
+	case b.IgnoreFailures:
+		return "Ignore: while node-restriction is unavailable, only in-tree NodeRestriction checks the writes of nodes"
+	}
+	return "Fail: while node-restriction is unavailable, the writes of nodes that it checks are denied"
 }
 
 // Modes returns the mode of every optional rule with the profile. It ignores invalid settings, which

@@ -179,12 +179,22 @@ func (in *Installer) oursDecides(ctx context.Context) error {
 }
 
 // nodeCanWrite writes the status of this host's node as its kubelet does, with dry run. It fails if
-// node-restriction cannot be called, or if it denies the request.
+// node-restriction cannot be called, or if it denies the request. With failure policy Ignore,
+// kube-apiserver admits the write if it cannot call node-restriction. Only its metrics show that.
 func (in *Installer) nodeCanWrite(ctx context.Context) error {
+	before, err := in.Server.Process(ctx)
+	if err != nil {
+		return err
+	}
 	if err := in.Server.ReportStatus(ctx, in.Layout.NodeName()); err != nil {
 		return fmt.Errorf("this host's node can no longer report its status: %w", err)
 	}
-	return nil
+	after, err := in.Server.Process(ctx)
+	if err == nil && after.Skipped != before.Skipped {
+		err = errors.New("kube-apiserver cannot call node-restriction: it has admitted a write of a node without it. See " +
+			"the log of kube-apiserver for the cause")
+	}
+	return err
 }
 
 // waitComponent waits until a new process of a component is ready.

@@ -43,7 +43,7 @@ func (p *plan) register(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	want.SetName(registeredName)
-	if p.Extensions.AuditOnly {
+	if p.Extensions.failsOpen() {
 		if err := render.IgnoreFailures(want); err != nil {
 			return false, err
 		}

@@ -217,7 +217,21 @@ func (p *plan) authorizationNow() ([]byte, error) {
 		return p.authorization, nil
 	}
 	data, err := scope.Authorization(p.Layout, p.authorization)
-	return p.failurePolicy(data), err
+	if err != nil || !p.Extensions.AuditOnly {
+		return data, err
+	}
+	return failOpen(data), nil
+}
+
+// scopeRegistration returns the webhook configuration for scoped accounts. A failed call denies,
+// unless the installation only audits: an outage must not give these accounts more rights. The user's
+// failure policy for node-restriction is about nodes, and does not change this.
+func (p *plan) scopeRegistration(ca []byte) ([]byte, error) {
+	data, err := scope.Registration(p.Layout, ca)
+	if err != nil || !p.Extensions.AuditOnly {
+		return data, err
+	}
+	return failOpen(data), nil
 }
 
 func (p *plan) writeScopeRegistration() (bool, error) {
@@ -225,11 +239,10 @@ func (p *plan) writeScopeRegistration() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	data, err := scope.Registration(p.Layout, ca)
+	data, err := p.scopeRegistration(ca)
 	if err != nil {
 		return false, err
 	}
-	data = p.failurePolicy(data)
 	if err := apiserver.ValidateRegistration(data); err != nil {
 		return false, err
 	}

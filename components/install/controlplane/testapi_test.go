@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,10 +28,30 @@ func (h *testHost) Version(context.Context) (string, error) { return h.version, 
 func (h *testHost) ReportStatus(context.Context, string) error {
 	h.kubelet()
 	asked := h.fromDisk() != "" || h.objects["ValidatingWebhookConfiguration/"+registeredName] != nil
-	if asked && (len(h.components["node-restriction"].manifest) == 0 || h.refusesAll) {
-		return errors.New("failed calling webhook")
+	if !asked {
+		return nil
 	}
-	return nil
+	if h.refusesAll {
+		return errors.New("denied by webhook")
+	}
+	if len(h.components["node-restriction"].manifest) > 0 && !h.uncallable {
+		return nil
+	}
+	if h.ignoresFailures() {
+		h.skipped++
+		return nil
+	}
+	return errors.New("failed calling webhook")
+}
+
+// ignoresFailures reports the failure policy of node-restriction's webhook.
+func (h *testHost) ignoresFailures() bool {
+	if object := h.objects["ValidatingWebhookConfiguration/"+registeredName]; object != nil {
+		webhooks, _ := object.Object["webhooks"].([]any)
+		webhook, _ := webhooks[0].(map[string]any)
+		return webhook["failurePolicy"] == "Ignore"
+	}
+	return strings.Contains(string(read(h.t, h.layout.Registration())), "failurePolicy: Ignore")
 }
 
 func (h *testHost) Annotations(context.Context, string) (all map[string]string, ours []string, err error) {

@@ -39,6 +39,10 @@ type testHost struct {
 
 	// These are the possible faults of this host.
 	webhookBroken, serverStuck, kubeadmBroken, certsBroken, refusesAll bool
+	// uncallable is true if kube-apiserver cannot call node-restriction. skipped counts the writes
+	// that it admits without it.
+	uncallable bool
+	skipped    int
 	// broken are the components that do not start.
 	broken map[string]bool
 	// complains are the components that run but are not ready.
@@ -201,6 +205,9 @@ func (h *testHost) Process(context.Context) (cluster.Process, error) {
 	}
 	p.AdmissionHash = h.fromDisk()
 	p.PolicyHash = h.policiesFromDisk()
+	if h.skipped > 0 {
+		p.Skipped = strconv.Itoa(h.skipped)
+	}
 	h.checkLeases()
 	return p, nil
 }

@@ -62,6 +62,11 @@ type Input struct {
 	KubeletClient  string
 	// AuditOnly is true if the installation denies nothing.
 	AuditOnly bool
+	// IgnoreFailures is true if kube-apiserver goes on without node-restriction when it cannot call it.
+	IgnoreFailures bool
+	// DenyUnknown is true if requests of nodes for resources without a rule are denied also in a newer
+	// Kubernetes.
+	DenyUnknown bool
 	// Accepted are names of [Acceptable] whose failure is only a warning.
 	Accepted []string
 	// NodeScope is true if tokens are to be limited to the nodes of their pods.
@@ -94,7 +99,7 @@ type Host interface {
 
 // Run runs every check. It returns the findings, and an error if a check could not run.
 func Run(ctx context.Context, in Input) ([]Finding, error) {
-	findings := append(flagFindings(in), hostFindings(in.Host)...)
+	findings := slices.Concat(flagFindings(in), hostFindings(in.Host), failurePolicyFindings(in))
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
 		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings,

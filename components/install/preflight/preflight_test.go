@@ -108,7 +108,10 @@ func TestPreflight(t *testing.T) {
 		version string
 		host    fakeHost
 		objects []runtime.Object
-		level   Level
+
+		ignoreFailures, denyUnknown, auditOnly bool
+
+		level Level
 		// mentions must be in the one finding that is not OK.
 		mentions string
 	}{
@@ -153,6 +156,20 @@ func TestPreflight(t *testing.T) {
 			mentions: "system:nodes"},
 		{name: "1.33 fails", version: "v1.33.9", level: Fail, mentions: "older than 1.34"},
 		{name: "1.34 is a warning", version: "v1.34.0", level: Warn, mentions: "tested against 1.37"},
+		{name: "patch of the tested minor passes", version: "v1.37.9"},
+		{name: "newer minor is a warning: unknown resources are reported", version: "v1.38.0", level: Warn,
+			mentions: "is not denied: it is reported under NA-DEFAULT, and the in-tree Node authorizer and RBAC decide"},
+		{name: "newer minor with --unknown-resources=deny is a warning", version: "v1.38.0", denyUnknown: true, level: Warn,
+			mentions: "is denied (--unknown-resources=deny)"},
+		{name: "newer minor is a warning for parity", version: "v1.38.0-beta.0", profile: "parity", level: Warn,
+			mentions: "is left to RBAC, as in every version"},
+		{name: "newer minor that emulates an older one is a warning", version: "v1.38.0",
+			flags: kubeadmFlags("emulated-version", "1.37"), level: Warn, mentions: "newer than 1.37"},
+		{name: "failure policy Ignore is a warning", ignoreFailures: true, level: Warn,
+			mentions: "only in-tree NodeRestriction checks the writes of nodes"},
+		{name: "failure policy Ignore fails for parity", profile: "parity", ignoreFailures: true, level: Fail,
+			mentions: "--node-restriction-failure-policy=Fail"},
+		{name: "failure policy Ignore in audit mode passes", ignoreFailures: true, auditOnly: true},
 		{name: "an emulated version is a warning", flags: kubeadmFlags("emulated-version", "1.33"), level: Warn,
 			mentions: "emulating 1.33"},
 		{name: "a CA without its key fails", host: fakeHost{signer: "ca.key is missing"}, level: Fail, mentions: "ca.key"},
@@ -182,7 +199,8 @@ func TestPreflight(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := Input{Profile: tc.profile, Server: tc.flags, Host: tc.host, AuthorizationConfig: "/ours.yaml",
-				AdmissionConfig: "/admission.yaml"}
+				AdmissionConfig: "/admission.yaml", IgnoreFailures: tc.ignoreFailures, DenyUnknown: tc.denyUnknown,
+				AuditOnly: tc.auditOnly}
 			if in.Profile == "" {
 				in.Profile = "hardened"
 			}

@@ -32,6 +32,9 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if several, err := severalWithoutManifests(ctx, in, info.GitVersion); err != nil || several != "" {
 		return []Finding{{Fail, check, several}}, err
 	}
+	if newer, err := supported.Newer(info.GitVersion); err != nil || newer {
+		return []Finding{{Warn, check, newerThanTested(in, info.GitVersion)}}, err
+	}
 	if emulated, set := in.Server.Arg("emulated-version"); set {
 		return []Finding{{Warn, check,
 			fmt.Sprintf("%s, emulating %s: field selectors reach authorizers from 1.34 on", info.GitVersion, emulated)}}, nil
@@ -67,6 +70,23 @@ func severalWithoutManifests(ctx context.Context, in Input, version string) (str
 	return fmt.Sprintf("%s on %d control-plane hosts: it takes no admission webhook from disk (it does from 1.37 on), "+
 		"and a registration through the API is for one host. Upgrade the control plane to 1.37 first, or switch the "+
 		"feature gate ManifestBasedAdmissionControlConfig on where it is off", version, len(hosts.Items)), nil
+}
+
+// newerThanTested describes what node-authorizer does with a Kubernetes that it does not know.
+func newerThanTested(in Input, gitVersion string) string {
+	text := gitVersion + ": newer than " + supported.TestedText() + ", the newest version that the rules are tested against. "
+	switch {
+	case in.Profile != "hardened":
+		return text + "A node's request for a resource that no rule names is left to RBAC, as in every version" +
+			registration(in, gitVersion)
+	case in.DenyUnknown:
+		return text + "A node's request for a resource that no rule names is denied (--unknown-resources=deny): a kubelet " +
+			"of that version may need one" + registration(in, gitVersion)
+	}
+	return text + "A node's request for a resource that no rule names is not denied: it is reported under NA-DEFAULT, " +
+		"and the in-tree Node authorizer and RBAC decide, as without Bulkhead. Requests for all other resources are decided " +
+		"as before. bulkhead audit lists the reported requests. Upgrade Bulkhead, or set --unknown-resources=deny" +
+		registration(in, gitVersion)
 }
 
 // registration warns about a server that does not read webhooks from disk.

@@ -8,10 +8,11 @@
 //
 //   - Under failurePolicy Fail, a failed call rejects the write too, but with a 500 that gives no
 //     reason. Under failurePolicy Ignore, a failed call admits the write. So a 4xx is only for what
-//     kube-apiserver never sends: a wrong method or content type, or a body that is not an
-//     AdmissionReview v1. A 5xx is never sent.
-//   - A user can send an object of many megabytes, too many requests at once, or a request that
-//     makes the policy panic. All of these are answered 200 with a denial. A denial that the
+//     kube-apiserver never sends: a wrong method or content type, or a body without a uid. A 5xx is
+//     never sent.
+//   - A user can send an object of many megabytes, an object that is nested too deeply, too many
+//     requests at once, or a request that makes the policy panic. All of these are answered 200 with a
+//     denial, also a body with a uid that is not an AdmissionReview v1. A denial that the
 //     kubelet should retry has code 429, without a Retry-After: kube-apiserver would wait for it
 //     within the same call.
 //   - kube-apiserver turns a code below 400 in a denial into 400. So no such code is sent.

@@ -21,6 +21,8 @@ const (
 	// queueTimeout applies at most three times to a request. This leaves the reviewer most of the
 	// 2 s after which kube-apiserver gives up.
 	queueTimeout = time.Second / 4
+	// maxHead is the size of the first bytes, in which kube-apiserver writes the uid.
+	maxHead = 1 << 10
 	// smallBody is larger than nearly every review. A review of a Node with 50 images, new and old,
 	// has 60 KiB.
 	smallBody = 128 << 10
@@ -91,10 +93,18 @@ type protocol struct {
 	targets  targets
 }
 
-// Decode has no limit of its own: the size of the review bounds what it contains.
-func (protocol) Decode(body []byte) (*request, string, error) {
+// Decode denies a review that it cannot decode if the first bytes have a uid, as in every review of
+// kube-apiserver. A user can cause such a review: an object that is nested almost as deeply as the API
+// server allows is nested too deeply in its review. Under failurePolicy Ignore, a 4xx would admit it.
+func (p protocol) Decode(body []byte) (*request, string, error) {
 	q, err := decodeReview(body)
-	return q, "", err
+	if err == nil {
+		return q, "", nil
+	}
+	if unread, ok := p.Unread(body[:min(len(body), maxHead)]); ok {
+		return unread, "a review that cannot be decoded", nil
+	}
+	return nil, "", err
 }
 
 // Unread finds the uid, which the answer must repeat. In a review, the user comes after the objects,

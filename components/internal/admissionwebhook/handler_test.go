@@ -23,6 +23,7 @@ var podsResource = corev1.Resource("pods")
 func TestAnswers(t *testing.T) {
 	good := reviewOf(nil)
 	bad := reply{Code: 400}
+	undecodable := beyond(413, metav1.StatusReasonRequestEntityTooLarge, "a review that cannot be decoded")
 	large := beyond(413, metav1.StatusReasonRequestEntityTooLarge, "a review of more than 8388608 bytes")
 	object := func(object string) string { return reviewOf(func(f *fields) { f.object = object }) }
 	for _, tt := range []struct {
@@ -40,31 +41,37 @@ func TestAnswers(t *testing.T) {
 			admitted()},
 
 		{"an empty body is refused", ``, bad},
-		{"a truncated body is refused", good[:len(good)-9], bad},
-		{"two bodies are refused", good + good, bad},
+		{"a truncated body is refused", good[:len(good)-9], undecodable},
+		{"two bodies are refused", good + good, undecodable},
 		{"null is refused", `null`, bad},
 		{"an array is refused", `[]`, bad},
 		{"an empty object is refused", `{}`, bad},
 		{"a NUL between tokens is refused", "\x00" + good, bad},
-		{"v1beta1 is refused", strings.Replace(good, "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1), bad},
-		{"another kind is refused", strings.Replace(good, "AdmissionReview", "SubjectAccessReview", 1), bad},
+		{"v1beta1 is refused", strings.Replace(good, "admission.k8s.io/v1", "admission.k8s.io/v1beta1", 1), undecodable},
+		{"another kind is refused", strings.Replace(good, "AdmissionReview", "SubjectAccessReview", 1), undecodable},
 		{"no request is refused", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`, bad},
 		{"a null request is refused", `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":null}`, bad},
 		{"a response is no request", strings.Replace(good, `"request"`, `"response"`, 1), bad},
 		{"no uid is refused", reviewOf(func(f *fields) { f.uid = `""` }), bad},
 		{"a uid of 10 KB is refused", reviewOf(func(f *fields) { f.uid = `"` + strings.Repeat("u", 10<<10) + `"` }), bad},
 		{"a name in other case is another name", strings.Replace(good, `"request"`, `"Request"`, 1), bad},
-		{"a user in other case is nobody", strings.Replace(good, `"username"`, `"userName"`, 1), bad},
-		{"no user is refused", reviewOf(func(f *fields) { f.user = `null` }), bad},
-		{"a name that occurs twice is refused", reviewOf(func(f *fields) { f.more = `,"userInfo":` + asAdmin }), bad},
-		{"a request that occurs twice is refused", strings.TrimSuffix(good, "}") + `,"request":{}}`, bad},
-		{"an operation that is no string is refused", reviewOf(func(f *fields) { f.operation = `7` }), bad},
-		{"nesting is bounded where it is read", reviewOf(func(f *fields) { f.user = strings.Repeat("[", 60_000) }), bad},
+		{"a user in other case is nobody", strings.Replace(good, `"username"`, `"userName"`, 1), undecodable},
+		{"no user is refused", reviewOf(func(f *fields) { f.user = `null` }), undecodable},
+		{"a name that occurs twice is refused", reviewOf(func(f *fields) { f.more = `,"userInfo":` + asAdmin }), undecodable},
+		{"a request that occurs twice is refused", strings.TrimSuffix(good, "}") + `,"request":{}}`, undecodable},
+		{"an operation that is no string is refused", reviewOf(func(f *fields) { f.operation = `7` }), undecodable},
+		{"nesting is bounded where it is read", reviewOf(func(f *fields) { f.user = strings.Repeat("[", 60_000) }),
+			undecodable},
 		{"nesting is bounded where it is passed over", reviewOf(func(f *fields) { f.more = `,"new":` + nested(30_000) }),
-			bad},
-		{"nesting is bounded in objects", object(podWith(`"annotations":` + nested(30_000))), bad},
-		{"invalid UTF-8 is refused", object(podWith("\"annotations\":{\"a\":\"\xff\"}")), bad},
-		{"invalid UTF-8 in a user is refused", reviewOf(func(f *fields) { f.user = "{\"username\":\"admin\xff\"}" }), bad},
+			undecodable},
+		{"nesting is bounded in objects", object(podWith(`"annotations":` + nested(30_000))), undecodable},
+		{"invalid UTF-8 is refused", object(podWith("\"annotations\":{\"a\":\"\xff\"}")), undecodable},
+		{"invalid UTF-8 in a user is refused", reviewOf(func(f *fields) { f.user = "{\"username\":\"admin\xff\"}" }),
+			undecodable},
+
+		// kube-apiserver allows 10,000 levels in an object, and adds two in the review.
+		{"object of 9,900 levels is read", object(podWith(`"unknown":` + nested(9_900))), admitted()},
+		{"object of 9,998 levels is refused", object(podWith(`"unknown":` + nested(9_998))), undecodable},
 
 		{"9 MB are refused", object(podWith(`"annotations":{"a":"` + strings.Repeat("a", 9<<20) + `"}`)), large},
 		{"9 MB that never end are refused", object(`"` + strings.Repeat("a", 9<<20))[:8<<20+1], large},
