@@ -5,7 +5,6 @@ package controlplane
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,11 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
@@ -27,47 +22,6 @@ const (
 	releaseImage = "ghcr.io/bulkhead-k8s/bulkhead:dev"
 	proxyKey     = "DaemonSet/bulkhead-kubelet-auth-proxy"
 )
-
-// overlay is a kustomization of a user, in a directory beside those of manifests/kustomize.
-type overlay struct {
-	Resources  []string            `json:"resources"`
-	Components []string            `json:"components,omitempty"`
-	Images     []map[string]string `json:"images,omitempty"`
-	Labels     []map[string]any    `json:"labels,omitempty"`
-}
-
-// build renders an overlay as `kubectl kustomize` does. It returns the objects by kind and name.
-func build(t *testing.T, o overlay) map[string]*unstructured.Unstructured {
-	t.Helper()
-	root, files := os.DirFS("../../../manifests"), filesys.MakeFsInMemory()
-	must(t, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Ext(name) != ".yaml" {
-			return err
-		}
-		data, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		return files.WriteFile(path.Join("/manifests", name), data)
-	}))
-	data, err := yaml.Marshal(o)
-	must(t, err)
-	must(t, files.WriteFile("/manifests/kustomize/overlay/kustomization.yaml", data))
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, "/manifests/kustomize/overlay")
-	must(t, err)
-	objects := map[string]*unstructured.Unstructured{}
-	for _, resource := range built.Resources() {
-		data, err := resource.AsYAML()
-		must(t, err)
-		object, err := render.Object(data)
-		must(t, err)
-		objects[object.GetKind()+"/"+object.GetName()] = object
-	}
-	if len(objects) != built.Size() {
-		t.Fatalf("%d of %d objects have a kind and a name of their own", len(objects), built.Size())
-	}
-	return objects
-}
 
 // applies returns what `bulkhead install` applies with these options on a new cluster.
 func applies(t *testing.T, o Options) map[string]*unstructured.Unstructured {
@@ -147,6 +101,15 @@ func TestKustomizationsRenderWhatInstallApplies(t *testing.T) {
 				t.Errorf("(-bulkhead install +kustomize)\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestExampleOfGitOpsRendersWhatInstallApplies(t *testing.T) {
+	want := applies(t, with(Hardened, func(o *Options) {
+		o.Image, o.NodeScope = "registry.example/bulkhead:v0.2.0", scope.Options{On: true}
+	}))
+	if diff := cmp.Diff(want, buildIn(t, manifestFiles(t), "/manifests/examples/gitops")); diff != "" {
+		t.Errorf("(-bulkhead install +kustomize)\n%s", diff)
 	}
 }
 
