@@ -77,7 +77,8 @@ func fill(text string, values map[string]string) (string, error) {
 	return filled, err
 }
 
-// checkTask returns the arguments of this program, if the task runs it.
+// checkTask checks the module of a task. It returns the arguments of the program that the task runs,
+// if it runs one.
 func checkTask(t *testing.T, task map[string]yaml.Node, values map[string]string) (args []string) {
 	t.Helper()
 	used := 0
@@ -85,29 +86,9 @@ func checkTask(t *testing.T, task map[string]yaml.Node, values map[string]string
 		if slices.Contains(taskKeywords, key) {
 			continue
 		}
-		var parameters map[string]yaml.Node
-		if known, ok := modules[key]; !ok || node.Decode(&parameters) != nil {
-			t.Errorf("line %d: %s is not a module of the list", node.Line, key)
-		} else {
-			for name := range parameters {
-				if !slices.Contains(known, name) {
-					t.Errorf("line %d: %s has no parameter %s", node.Line, key, name)
-				}
-			}
-		}
 		used++
-		var words []string
-		if argv := parameters["argv"]; argv.Decode(&words) != nil {
-			t.Errorf("line %d: argv is not a list of strings", node.Line)
-		}
-		for i := range words {
-			filled, err := fill(words[i], values)
-			if err != nil {
-				t.Errorf("line %d: %v", node.Line, err)
-			}
-			words[i] = filled
-		}
-		args = append(args, words...)
+		parameters := checkModule(t, key, node)
+		args = arguments(t, parameters["argv"], values)
 		if validate, ok := parameters["validate"]; ok {
 			filled, err := fill(validate.Value, values)
 			if runs := checkPrograms(t, filled); err != nil || len(runs) != 1 {
@@ -119,6 +100,38 @@ func checkTask(t *testing.T, task map[string]yaml.Node, values map[string]string
 		t.Errorf("task %q has %d modules", name.Value, used)
 	}
 	return args
+}
+
+// checkModule returns the parameters of a module.
+func checkModule(t *testing.T, name string, node yaml.Node) (parameters map[string]yaml.Node) {
+	t.Helper()
+	known, ok := modules[name]
+	if !ok || node.Decode(&parameters) != nil {
+		t.Errorf("line %d: %s is not a module of the list", node.Line, name)
+		return nil
+	}
+	for parameter := range parameters {
+		if !slices.Contains(known, parameter) {
+			t.Errorf("line %d: %s has no parameter %s", node.Line, name, parameter)
+		}
+	}
+	return parameters
+}
+
+// arguments returns the list of a command, with the values of the variables.
+func arguments(t *testing.T, argv yaml.Node, values map[string]string) (words []string) {
+	t.Helper()
+	if argv.Decode(&words) != nil {
+		t.Errorf("line %d: argv is not a list of strings", argv.Line)
+	}
+	for i := range words {
+		filled, err := fill(words[i], values)
+		if err != nil {
+			t.Errorf("line %d: %v", argv.Line, err)
+		}
+		words[i] = filled
+	}
+	return words
 }
 
 // changes are the commands of this program that change a host.
@@ -134,32 +147,36 @@ func runsOf(t *testing.T, name string) (runs []string) {
 		if !p.Become || !p.AnyErrorsFatal || p.Name == "" {
 			t.Errorf("play %q: root %v, stops at the first failure %v", p.Name, p.Become, p.AnyErrorsFatal)
 		}
+		where := p.Hosts
+		if p.Serial == 1 {
+			where += ", one at a time"
+		}
 		for _, task := range p.Tasks {
 			args := checkTask(t, task, values)
-			if len(args) == 0 {
+			if len(args) == 0 || slices.Contains(otherPrograms, args[0]) {
 				continue
 			}
-			if path.Base(args[0]) != "bulkhead" {
-				if !slices.Contains(otherPrograms, args[0]) {
-					t.Errorf("play %q runs %q", p.Name, args)
-				}
-				continue
-			}
-			if err := checkProgram(args[1:]); err != nil {
-				t.Errorf("%q: %v", args, err)
-			}
-			where := p.Hosts
-			if p.Serial == 1 {
-				where += ", one at a time"
-			}
-			changing := slices.ContainsFunc(args, func(arg string) bool { return slices.Contains(changes, arg) })
-			if expression := task["changed_when"]; changing != strings.Contains(expression.Value, "Nothing had to be changed") {
-				t.Errorf("%q: changed_when is %q", args, expression.Value)
-			}
+			checkRun(t, args, task["changed_when"])
 			runs = append(runs, where+": "+strings.Join(args[1:], " "))
 		}
 	}
 	return runs
+}
+
+// checkRun checks a run of this program, and that the play knows when it has changed something.
+func checkRun(t *testing.T, args []string, changedWhen yaml.Node) {
+	t.Helper()
+	if path.Base(args[0]) != "bulkhead" {
+		t.Errorf("%q is not a program of the list", args[0])
+		return
+	}
+	if err := checkProgram(args[1:]); err != nil {
+		t.Errorf("%q: %v", args, err)
+	}
+	changing := slices.ContainsFunc(args, func(arg string) bool { return slices.Contains(changes, arg) })
+	if changing != strings.Contains(changedWhen.Value, "Nothing had to be changed") {
+		t.Errorf("%q: changed_when is %q", args, changedWhen.Value)
+	}
 }
 
 // The order is that of docs/install.md.

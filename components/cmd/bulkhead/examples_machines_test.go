@@ -40,29 +40,34 @@ type machine struct {
 	commands []string
 }
 
-// machines returns all examples that write files and run commands on a machine.
-func machines(t *testing.T) []machine {
-	t.Helper()
-	type object[T any] struct {
-		APIVersion string    `yaml:"apiVersion"`
-		Kind       string    `yaml:"kind"`
-		Metadata   yaml.Node `yaml:"metadata"`
-		Spec       T         `yaml:"spec"`
-	}
-	type controlPlane struct {
+// object is an object of Cluster API.
+type object[T any] struct {
+	APIVersion string    `yaml:"apiVersion"`
+	Kind       string    `yaml:"kind"`
+	Metadata   yaml.Node `yaml:"metadata"`
+	Spec       T         `yaml:"spec"`
+}
+
+type (
+	controlPlaneSpec struct {
 		Config kubeadmConfig  `yaml:"kubeadmConfigSpec"`
 		Others map[string]any `yaml:",inline"`
 	}
-	type template struct {
+	templateSpec struct {
 		Template struct{ Spec kubeadmConfig }
 	}
-	type cloudConfig struct {
+	cloudConfig struct {
 		Files []machineFile `yaml:"write_files"`
 		Run   []string      `yaml:"runcmd"`
 	}
+)
+
+// machines returns all examples that write files and run commands on a machine.
+func machines(t *testing.T) []machine {
+	t.Helper()
 	var (
-		servers object[controlPlane]
-		workers object[template]
+		servers object[controlPlaneSpec]
+		workers object[templateSpec]
 	)
 	readExample(t, "cluster-api/control-plane.yaml", &servers)
 	readExample(t, "cluster-api/workers.yaml", &workers)
