@@ -6,6 +6,7 @@ package hosts
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -80,19 +81,13 @@ func (l *Lock) Acquire(ctx context.Context) error {
 	if l.end != nil {
 		return nil
 	}
-	have, err := l.leases.Get(ctx, LeaseName, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		have, err = l.leases.Create(ctx, l.claim(nil), metav1.CreateOptions{FieldManager: fieldManager})
-	case err != nil:
-	case l.isHeld(have):
-		return heldError(have)
-	default:
-		have, err = l.leases.Update(ctx, l.claim(have), metav1.UpdateOptions{FieldManager: fieldManager})
-	}
+	have, err := l.take(ctx)
 	if isConflict(err) {
-		return fmt.Errorf("cannot lock the control plane: another host has taken the lock at the same time: %w. Run this again",
-			err)
+		// Another host has taken the lock at the same time. Its name is in the Lease.
+		have, err = l.take(ctx)
+	}
+	if errors.As(err, &HeldError{}) {
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("cannot lock the control plane by Lease %s: %w", LeaseName, err)
@@ -103,6 +98,19 @@ func (l *Lock) Acquire(ctx context.Context) error {
 	l.done = make(chan struct{})
 	go l.renew(ctx)
 	return nil
+}
+
+func (l *Lock) take(ctx context.Context) (*coordinationv1.Lease, error) {
+	have, err := l.leases.Get(ctx, LeaseName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return l.leases.Create(ctx, l.claim(nil), metav1.CreateOptions{FieldManager: fieldManager})
+	case err != nil:
+		return nil, err
+	case l.isHeld(have):
+		return nil, heldError(have)
+	}
+	return l.leases.Update(ctx, l.claim(have), metav1.UpdateOptions{FieldManager: fieldManager})
 }
 
 // isHeld is false for a lock of this host: the file lock shows that no other installer runs here.
