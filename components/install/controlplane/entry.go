@@ -29,7 +29,7 @@ func (in *Installer) lockedForAllHosts(ctx context.Context, restart time.Duratio
 	case errors.As(err, &hosts.HeldError{}), err != nil && ctx.Err() != nil:
 		return err
 	case err != nil:
-		in.Note("%v\n             this run goes on without the lock: run bulkhead on no other control-plane host meanwhile",
+		in.Note("%v\n             this run begins without the lock: run bulkhead on no other control-plane host meanwhile",
 			err)
 	}
 	defer func() {

@@ -89,6 +89,28 @@ func TestThreeHosts(t *testing.T) {
 	}
 }
 
+func TestSecondInstallationOfSeveralHosts(t *testing.T) {
+	onHosts(t, "changes nothing, half-installed or installed", 2, func(t *testing.T, all []*testHost) {
+		again := func(h *testHost) {
+			t.Helper()
+			before := h.on().snapshot()
+			h.out.Reset()
+			must(t, h.install(options(Hardened)))
+			h.mustBe(before)
+			h.says("Nothing had to be changed")
+			must(t, h.installer().DryRun(t.Context(), options(Hardened)))
+			if strings.Contains(h.out.String(), "would") {
+				t.Errorf("the dry run says:\n%s", &h.out)
+			}
+		}
+		must(t, all[0].install(options(Hardened)))
+		again(all[0])
+		must(t, all[1].install(options(Hardened)))
+		again(all[0])
+		again(all[1])
+	})
+}
+
 func TestEntryOfAHost(t *testing.T) {
 	onHosts(t, "equal settings on two hosts, then another setting on one", 2, func(t *testing.T, all []*testHost) {
 		o := options(Hardened)
@@ -285,7 +307,7 @@ func TestEntryThatDoesNotCount(t *testing.T) {
 			must(t, os.WriteFile(h.layout.APIServerManifest(), h.original, 0o600))
 		}, "cp-1 (node-authorizer does not run there)"},
 		{"other profile", func(t *testing.T, h *testHost) { must(t, h.install(options(Parity))) },
-			"cp-1 (it has other settings, profile parity)"},
+			"cp-1 (it has other settings: profile parity, mode enforce, verifyKubelets false)"},
 	} {
 		onHosts(t, tc.name, 2, func(t *testing.T, all []*testHost) {
 			must(t, all[0].install(options(Hardened)))
@@ -409,7 +431,7 @@ func TestUninstallWithADeadServer(t *testing.T) {
 		h.configs.Before(nil)
 		h.leases.Before(nil)
 		h.mustBe(before)
-		for _, want := range []string{"this run goes on without the lock", "cannot restore it yet: connection refused"} {
+		for _, want := range []string{"this run begins without the lock", "cannot restore it yet: connection refused"} {
 			if !strings.Contains(h.out.String(), want) {
 				t.Errorf("it does not say %q:\n%s", want, &h.out)
 			}

@@ -138,7 +138,8 @@ func TestMissing(t *testing.T) {
 		want        []string
 	}{
 		{"same wiring, runs: not missing", entry("w"), []string{"cp-1", "cp-2"}, nil},
-		{"other wiring", entry("x"), []string{"cp-1", "cp-2"}, []string{"cp-2 (it has other settings, profile hardened)"}},
+		{"other wiring", entry("x"), []string{"cp-1", "cp-2"},
+			[]string{"cp-2 (it has other settings: profile hardened, mode enforce, verifyKubelets true)"}},
 		{"no entry", "", []string{"cp-1", "cp-2"}, []string{"cp-2"}},
 		{"half an entry", `{"version":`, []string{"cp-2"},
 			[]string{"cp-2 (its entry in ConfigMap bulkhead-hosts cannot be read)"}},

@@ -114,7 +114,8 @@ func (l *Lock) take(ctx context.Context) (*coordinationv1.Lease, error) {
 }
 
 // isHeld is false for a lock of this host: the file lock shows that no other installer runs here.
-// A Lease without its times is not from an installer.
+// A Lease without its times is not from an installer. The clocks of the hosts must agree, as
+// certificates need that too.
 func (l *Lock) isHeld(lease *coordinationv1.Lease) bool {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
