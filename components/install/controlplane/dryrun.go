@@ -139,14 +139,14 @@ func (p *plan) printHosts(ctx context.Context) error {
 	if err != nil || kubeadm == "" {
 		return err
 	}
-	missing, _, err := p.otherHosts(ctx)
+	others, err := p.otherHosts(ctx)
 	if err != nil {
 		return err
 	}
 	p.rememberKubeadm(kubeadm)
 	edited, err := kubeadmconfig.Wire(kubeadm, kubeadmWiring(p.Layout, p.record),
 		p.record.Kubeadm.kubeadm())
-	p.would(edited != kubeadm && len(missing) == 0, "edit ConfigMap kubeadm-config")
+	p.would(edited != kubeadm && len(others.missing) == 0, "edit ConfigMap kubeadm-config")
 	return err
 }
 

@@ -10,11 +10,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
-	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 )
 
 // entries returns the entries of all hosts.
@@ -322,6 +322,31 @@ func TestEntryThatDoesNotCount(t *testing.T) {
 	}
 }
 
+// The kubelet of another host has not reported node-authorizer yet.
+func TestLateReportOfAKubelet(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		after time.Duration
+		wired bool
+	}{
+		{"within a minute: waits for it", 40 * time.Second, true},
+		{"never: kubeadm-config waits for the next installation", time.Hour, false},
+	} {
+		onHosts(t, tc.name, 2, func(t *testing.T, all []*testHost) {
+			must(t, all[0].install(options(Hardened)))
+			all[1].said = func(line string) {
+				if strings.Contains(line, "list this host") {
+					all[0].hidden = time.Now().Add(tc.after)
+				}
+			}
+			must(t, all[1].install(options(Hardened)))
+			if all[0].kubeadmNames() != tc.wired {
+				t.Errorf("kubeadm-config is\n%s\n%s", all[0].kubeadm, &all[1].out)
+			}
+		})
+	}
+}
+
 func TestEntryOfADeletedNodeIsRemoved(t *testing.T) {
 	onHosts(t, "with the next installation", 2, func(t *testing.T, all []*testHost) {
 		must(t, all[0].install(options(Hardened)))
@@ -412,6 +437,26 @@ func TestKubeadmConfigIsWrittenByAnotherProgramAtTheSameTime(t *testing.T) {
 	})
 }
 
+func TestUninstallRestoresKubeadmConfigFirst(t *testing.T) {
+	onHosts(t, "before it changes kube-apiserver's manifest", 2, func(t *testing.T, all []*testHost) {
+		must(t, all[0].install(options(Hardened)))
+		must(t, all[1].install(options(Hardened)))
+		seen := false
+		all[0].on().said = func(line string) {
+			if !seen && !all[0].kubeadmNames() {
+				seen = true
+				if got := read(t, all[0].layout.APIServerManifest()); bytes.Equal(got, all[0].original) {
+					t.Error("kube-apiserver's manifest is restored already")
+				}
+			}
+		}
+		must(t, all[0].uninstall())
+		if !seen {
+			t.Error("kubeadm-config was not restored")
+		}
+	})
+}
+
 // The API server has a broken file of Bulkhead, so it does not answer until its manifest is restored.
 func TestUninstallWithADeadServer(t *testing.T) {
 	onHost(t, "kubeadm-config and the entry follow", func(t *testing.T, h *testHost) {
@@ -457,9 +502,6 @@ func TestWiringHashIsAboutFlagsAndFiles(t *testing.T) {
 			if first == hash(r) {
 				t.Errorf("the hash does not depend on: %s", name)
 			}
-		}
-		if _, err := kubeadmconfig.Wire(kubeadmText, kubeadmWiring(h.layout, Record{}), kubeadmconfig.Before{}); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -5,11 +5,8 @@ package controlplane
 
 import (
 	"context"
-	"slices"
 	"strings"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
@@ -31,12 +28,12 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 			"manifest by hand")
 		return false, nil
 	}
-	missing, stopped, err := p.otherHosts(ctx)
+	others, err := p.waitOtherHosts(ctx)
 	if err != nil {
 		return false, err
 	}
-	if len(missing) > 0 {
-		return p.deferKubeadm(current, missing, stopped)
+	if len(others.missing) > 0 {
+		return p.deferKubeadm(current, others)
 	}
 	return p.Kubeadm.EditKubeadmConfig(ctx, func(current string) (string, error) {
 		edited, wrote, err := p.wireKubeadm(current)
@@ -70,60 +67,29 @@ func (p *plan) wireKubeadm(current string) (edited string, saved bool, err error
 
 // deferKubeadm leaves the edit to another host. All hosts with the same flags make the same text of
 // it, so each of them can restore the original later.
-func (p *plan) deferKubeadm(current string, missing, stopped []string) (bool, error) {
+func (p *plan) deferKubeadm(current string, others otherHosts) (bool, error) {
 	edited, saved, err := p.wireKubeadm(current)
 	if err != nil {
 		return false, err
 	}
-	names := strings.Join(missing, ", ")
+	names := strings.Join(others.missing, ", ")
 	switch {
-	case edited == current && len(stopped) > 0: // an older version has edited it, or a host has joined since
-		p.Note("kubeadm-config names Bulkhead's files, but node-authorizer does not run on %s: if such a host does not have "+
-			"these files, `kubeadm upgrade` fails there. Run `bulkhead install` on it", strings.Join(stopped, ", "))
+	case edited == current && len(others.stopped) > 0: // an older version has edited it, or a host has joined since
+		p.Note("kubeadm-config names Bulkhead's files, but node-authorizer does not run on %s: if such a host does not "+
+			"have these files, `kubeadm upgrade` fails there. Run `bulkhead install` on it",
+			strings.Join(others.stopped, ", "))
 	case edited == current:
 	case saved:
 		p.record.Kubeadm.Written = journal.Hash([]byte(edited))
-		p.Note("kubeadm-config does not name Bulkhead's files until `bulkhead install` with these settings has run on: %s\n"+
-			"             Until then, `kubeadm upgrade` on a host with Bulkhead takes Bulkhead out of kube-apiserver there, until "+
-			"`bulkhead install` runs again", names)
+		p.Note("kubeadm-config does not name Bulkhead's files until `bulkhead install` with these settings has run on: "+
+			"%s\n             Until then, `kubeadm upgrade` on a host with Bulkhead takes Bulkhead out of kube-apiserver "+
+			"there, until `bulkhead install` runs again", names)
 	default:
-		p.Note("kubeadm-config keeps the flags of the former settings until `bulkhead install` with these settings has run "+
-			"on: %s\n             `kubeadm upgrade` on this host writes those flags: run `bulkhead install` after it", names)
+		p.Note("kubeadm-config keeps the flags of the former settings until `bulkhead install` with these settings has "+
+			"run on: %s\n             `kubeadm upgrade` on this host writes those flags: run `bulkhead install` after it",
+			names)
 	}
 	return false, nil
-}
-
-// otherHosts returns the other control-plane nodes for which kubeadm-config must wait, each with the
-// reason. stopped are the other ones on which node-authorizer does not run.
-func (p *plan) otherHosts(ctx context.Context) (missing, stopped []string, err error) {
-	nodes, err := p.Nodes.ControlPlaneNodes(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	own := p.Layout.NodeName()
-	others := slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return node == own })
-	if len(others) == len(nodes) {
-		p.Note("no control-plane Node has the name of this host, %s: check the label node-role.kubernetes.io/control-plane",
-			own)
-		if len(others) > 0 {
-			missing = []string{own + " (no control-plane Node has this name)"}
-		}
-	}
-	if len(others) == 0 {
-		return nil, nil, nil
-	}
-	running, err := p.Nodes.ComponentNodes(ctx, host.NodeAuthorizer.Name)
-	if err != nil {
-		return nil, nil, err
-	}
-	entries, err := hosts.Entries(ctx, p.ConfigMaps)
-	if err != nil {
-		return nil, nil, err
-	}
-	wiring, err := p.wiringHash()
-	missing = append(missing, hosts.Missing(others, running, entries, wiring)...)
-	stopped = slices.DeleteFunc(others, func(node string) bool { return slices.Contains(running, node) })
-	return missing, stopped, err
 }
 
 // rememberKubeadm records the old state of the flags that Bulkhead edits.
@@ -174,7 +140,8 @@ func (in *Installer) noteUnwired(ctx context.Context) error {
 	others, err := in.elsewhere(ctx)
 	if others != "" {
 		in.Note("Bulkhead runs on %s too, but kubeadm-config does not name its files any more:\n             `kubeadm "+
-			"upgrade` on such a host takes Bulkhead out of kube-apiserver there, until `bulkhead install` runs again", others)
+			"upgrade` on such a host takes Bulkhead out of kube-apiserver there, until `bulkhead install` runs again",
+			others)
 	}
 	return err
 }

@@ -136,7 +136,8 @@ func (c *testCluster) nodes() (names []string) {
 // membersWith returns the hosts that run a component.
 func (c *testCluster) membersWith(component string) (names []string) {
 	for _, h := range c.members {
-		if atomicfile.Exists(filepath.Join(h.dir(), "manifests", "bulkhead-"+component+".yaml")) {
+		manifest := filepath.Join(h.dir(), "manifests", "bulkhead-"+component+".yaml")
+		if time.Now().After(h.hidden) && atomicfile.Exists(manifest) {
 			names = append(names, h.name)
 		}
 	}

@@ -35,8 +35,9 @@ type testHost struct {
 	t        *testing.T
 	layout   host.Layout
 	original []byte
-	// name is the node name of a host of several.
-	name string
+	// name is the node name of a host of several. Its kubelet reports its static pods after hidden.
+	name   string
+	hidden time.Time
 
 	// These are the possible faults of this host.
 	webhookBroken, serverStuck, kubeadmBroken, certsBroken, refusesAll bool

@@ -76,8 +76,7 @@ func updateOnce(ctx context.Context, configs ConfigMaps, change func(map[string]
 	change(config.Data)
 	switch {
 	case exists && len(config.Data) == 0:
-		return true, configs.Delete(ctx, ConfigMapName,
-			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &config.UID, ResourceVersion: &config.ResourceVersion}})
+		return true, configs.Delete(ctx, ConfigMapName, asRead(config))
 	case maps.Equal(before, config.Data):
 		return false, nil
 	case exists:
@@ -86,4 +85,10 @@ func updateOnce(ctx context.Context, configs ConfigMaps, change func(map[string]
 		_, err = configs.Create(ctx, config, metav1.CreateOptions{FieldManager: fieldManager})
 	}
 	return true, err
+}
+
+// asRead deletes an object only if it has not changed since it was read.
+func asRead(object metav1.Object) metav1.DeleteOptions {
+	uid, version := object.GetUID(), object.GetResourceVersion()
+	return metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}}
 }

@@ -69,8 +69,8 @@ type HeldError struct {
 }
 
 func (e HeldError) Error() string {
-	return fmt.Sprintf("cannot lock the control plane: bulkhead runs on host %q since %s. Wait until it has ended, then run "+
-		"this again. If it was killed, the lock expires at %s; run this again then, or run bulkhead on that host",
+	return fmt.Sprintf("cannot lock the control plane: bulkhead runs on host %q since %s. Wait until it has ended, then "+
+		"run this again. If it was killed, the lock expires at %s; run this again then, or run bulkhead on that host",
 		e.node, e.since.UTC().Format(time.RFC3339), e.expires.UTC().Format(time.RFC3339))
 }
 
@@ -118,7 +118,8 @@ func (l *Lock) take(ctx context.Context) (*coordinationv1.Lease, error) {
 // certificates need that too.
 func (l *Lock) isHeld(lease *coordinationv1.Lease) bool {
 	spec := lease.Spec
-	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil ||
+		spec.LeaseDurationSeconds == nil {
 		return false
 	}
 	return nodeOf(lease) != l.node && l.now().Before(expiry(lease))

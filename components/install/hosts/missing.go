@@ -21,8 +21,8 @@ func Missing(nodes, running []string, entries map[string]string, wiring string) 
 		case !ok:
 			missing = append(missing, node)
 		case h.Wiring != wiring:
-			missing = append(missing, fmt.Sprintf("%s (it has other settings: profile %s, mode %s, verifyKubelets %t)", node,
-				h.Profile, h.Mode, h.VerifyKubelets))
+			missing = append(missing, fmt.Sprintf("%s (it has other settings: profile %s, mode %s, verifyKubelets %t)",
+				node, h.Profile, h.Mode, h.VerifyKubelets))
 		case !slices.Contains(running, node):
 			missing = append(missing, node+" (node-authorizer does not run there)")
 		}

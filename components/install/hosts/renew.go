@@ -70,8 +70,7 @@ func (l *Lock) Release() (takenBy string) {
 	switch {
 	case err != nil:
 	case l.isOwn(have):
-		_ = l.leases.Delete(ctx, LeaseName, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &have.UID,
-			ResourceVersion: &have.ResourceVersion}})
+		_ = l.leases.Delete(ctx, LeaseName, asRead(have))
 	case l.isHeld(have):
 		return nodeOf(have)
 	}

@@ -30,11 +30,11 @@ func CheckVersion(own string, entries map[string]string) (notes []string, err er
 		mine, theirs := parse(own), parse(other)
 		switch {
 		case mine == nil || theirs == nil:
-			notes = append(notes, fmt.Sprintf("this program is bulkhead %s, and host %s has bulkhead %s: these versions cannot "+
-				"be compared", own, node, other))
+			notes = append(notes, fmt.Sprintf("this program is bulkhead %s, and host %s has bulkhead %s: these versions "+
+				"cannot be compared", own, node, other))
 		case mine.LessThan(theirs) && err == nil:
-			err = fmt.Errorf("cannot install with bulkhead %s: host %s has bulkhead %s, which is newer. Use that program, or "+
-				"--%s", own, node, other, DowngradeFlag)
+			err = fmt.Errorf("cannot install with bulkhead %s: host %s has bulkhead %s, which is newer. Use that program, "+
+				"or --%s", own, node, other, DowngradeFlag)
 		}
 	}
 	return notes, err
