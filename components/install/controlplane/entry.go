@@ -162,7 +162,8 @@ func (in *Installer) removeEntry(ctx context.Context, edit Edit) (bool, error) {
 		return false, err
 	}
 	changed, err := hosts.Update(ctx, in.ConfigMaps, func(entries map[string]string) {
-		if delete(entries, in.Layout.NodeName()); others == "" {
+		delete(entries, in.Layout.NodeName())
+		if others == "" {
 			clear(entries)
 		}
 	})

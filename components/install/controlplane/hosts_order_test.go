@@ -15,7 +15,7 @@ import (
 // no time does kubeadm-config name a file that a host does not have.
 func TestAnyOrderOfRuns(t *testing.T) {
 	onHosts(t, "three hosts", 3, func(t *testing.T, all []*testHost) {
-		rng := rand.New(rand.NewPCG(22, 1)) //nolint:gosec // a fixed order of runs
+		rng := rand.New(rand.NewPCG(22, 1))
 		wired := 0
 		for range 24 {
 			h := all[rng.IntN(len(all))]

@@ -4,8 +4,6 @@
 package controlplane
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,7 +15,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 )
 
+
+
 // entries returns the entries of all hosts.
+
 func (h *testHost) entries() map[string]string {
 	h.t.Helper()
 	entries, err := hosts.Entries(h.t.Context(), h.configs)
@@ -35,6 +36,7 @@ func (h *testHost) entry(node string) hosts.Host {
 }
 
 // says checks the output since the last call.
+
 func (h *testHost) says(text string) {
 	h.t.Helper()
 	if !strings.Contains(h.out.String(), text) {
@@ -44,6 +46,7 @@ func (h *testHost) says(text string) {
 }
 
 // allHave checks that kubeadm-config names no file that a host does not have, at any time until now.
+
 func (h *testHost) allHave() {
 	h.t.Helper()
 	if h.checkKubeadm(); h.lost != "" {
@@ -137,158 +140,15 @@ func TestEntryOfAHost(t *testing.T) {
 }
 
 // A half-installed cluster: `kubeadm upgrade` writes a manifest without Bulkhead.
-func TestKubeadmUpgradeOfAHalfInstalledCluster(t *testing.T) {
-	onHosts(t, "Bulkhead is out, and comes back with the next installation", 2, func(t *testing.T, all []*testHost) {
-		h := all[0]
-		must(t, h.install(options(Hardened)))
-		upgraded := bytes.ReplaceAll(h.original, []byte("v1.37.1"), []byte("v1.37.2"))
-		must(t, os.WriteFile(h.layout.APIServerManifest(), upgraded, 0o600))
-		h.kubelet()
-		if h.wired() {
-			t.Error("Bulkhead is still in kube-apiserver")
-		}
-		must(t, h.install(options(Hardened)))
-		if !h.wired() {
-			t.Error("Bulkhead is not in kube-apiserver")
-		}
-		must(t, h.uninstall())
-		if got := read(t, h.layout.APIServerManifest()); !bytes.Equal(got, upgraded) {
-			t.Errorf("the manifest is\n%s", got)
-		}
-	})
-}
 
 // The flags in kubeadm-config change with the last host. Until then the old ones name files that all
+
 // hosts have.
-func TestProfileSwitchOfAllHosts(t *testing.T) {
-	onHosts(t, "from hardened to parity and back", 3, func(t *testing.T, all []*testHost) {
-		for _, h := range all {
-			must(t, h.install(options(Hardened)))
-		}
-		for _, profile := range []Profile{Parity, Hardened} {
-			old := all[0].kubeadm
-			for i, h := range all {
-				h.out.Reset()
-				must(t, h.install(options(profile)))
-				if last := i == len(all)-1; (h.kubeadm != old) != last {
-					t.Errorf("%s on %s: kubeadm-config is\n%s", profile, h.name, h.kubeadm)
-				} else if !last {
-					h.says("kubeadm-config keeps the flags of the former settings until")
-				}
-			}
-		}
-		for _, h := range all {
-			must(t, h.uninstall())
-		}
-		if all[0].kubeadmNames() {
-			t.Errorf("kubeadm-config is\n%s", all[0].kubeadm)
-		}
-		all[0].allHave()
-	})
-}
 
 // The last version edited kubeadm-config with the first host, and wrote no entries.
-func TestClusterOfTheLastVersion(t *testing.T) {
-	lastVersion := func(t *testing.T, all []*testHost) (wired string) {
-		t.Helper()
-		for _, h := range all {
-			must(t, h.install(options(Hardened)))
-			h.out.Reset()
-		}
-		must(t, all[0].configs.Delete(t.Context(), hosts.ConfigMapName, deleteOptions))
-		return all[0].kubeadm
-	}
-	onHosts(t, "all hosts have Bulkhead: entries are added", 2, func(t *testing.T, all []*testHost) {
-		wired := lastVersion(t, all)
-		must(t, all[0].install(options(Hardened)))
-		if all[0].kubeadm != wired || len(all[0].entries()) != 1 || strings.Contains(all[0].out.String(), "fails there") {
-			t.Errorf("entries: %v, kubeadm-config is\n%s\n%s", all[0].entries(), all[0].kubeadm, &all[0].out)
-		}
-		must(t, all[1].install(options(Hardened)))
-		if all[0].kubeadm != wired || len(all[0].entries()) != 2 {
-			t.Errorf("entries: %v, kubeadm-config is\n%s", all[0].entries(), all[0].kubeadm)
-		}
-		all[0].allHave()
-	})
-	onHosts(t, "settings change on one host: kubeadm-config stays", 2, func(t *testing.T, all []*testHost) {
-		wired := lastVersion(t, all)
-		must(t, all[0].install(options(Parity)))
-		if all[0].kubeadm != wired {
-			t.Errorf("kubeadm-config is\n%s", all[0].kubeadm)
-		}
-		all[0].says("keeps the flags of the former settings until `bulkhead install` with these settings has run on: cp-2")
-	})
-	onHosts(t, "a host without Bulkhead is named", 2, func(t *testing.T, all []*testHost) {
-		wired := lastVersion(t, all)
-		must(t, all[1].uninstall())
-		all[0].kubeadm = wired // the last version did not restore it
-		must(t, all[0].install(options(Hardened)))
-		if all[0].kubeadm != wired {
-			t.Errorf("kubeadm-config is\n%s", all[0].kubeadm)
-		}
-		all[0].says("node-authorizer does not run on cp-2")
-	})
-}
-
-func TestHostThatJoins(t *testing.T) {
-	onHosts(t, "all hosts have Bulkhead: prepared, joined, installed", 2, func(t *testing.T, all []*testHost) {
-		must(t, all[0].install(options(Hardened)))
-		// cp-2 is not in the control plane yet.
-		joining := all[1]
-		joining.members = joining.members[:1]
-		must(t, all[0].install(options(Hardened)))
-		if !joining.kubeadmNames() {
-			t.Fatal("kubeadm-config does not name Bulkhead's files")
-		}
-		joining.on()
-		must(t, os.Remove(joining.layout.APIServerManifest()))
-		must(t, joining.installer().Prepare(t.Context(), options(Hardened)))
-		joining.join()
-		joining.members = all
-		joining.allHave()
-		wired := joining.kubeadm
-		must(t, joining.install(options(Hardened)))
-		if joining.kubeadm != wired || len(joining.entries()) != 2 {
-			t.Errorf("entries: %v, kubeadm-config is\n%s", joining.entries(), joining.kubeadm)
-		}
-	})
-	onHosts(t, "half-installed: no need to prepare, and kubeadm-config waits for the host", 3, func(t *testing.T,
-		all []*testHost) {
-		all[0].unlisted = []string{"cp-3"}
-		must(t, all[0].install(options(Hardened)))
-		all[0].unlisted = nil // joined
-		must(t, all[1].install(options(Hardened)))
-		all[1].says("has run on: cp-3\n")
-		all[0].allHave()
-		must(t, all[2].install(options(Hardened)))
-		if !all[0].kubeadmNames() {
-			t.Error("the last host has not edited kubeadm-config")
-		}
-		all[0].allHave()
-	})
-}
-
-func TestHostWithoutNode(t *testing.T) {
-	onHosts(t, "other hosts exist: kubeadm-config stays", 2, func(t *testing.T, all []*testHost) {
-		must(t, all[1].install(options(Hardened)))
-		all[0].unlisted = []string{"cp-1"}
-		must(t, all[0].install(options(Hardened)))
-		if all[0].kubeadm != kubeadmText {
-			t.Errorf("kubeadm-config is\n%s", all[0].kubeadm)
-		}
-		all[0].says("no control-plane Node has the name of this host, cp-1")
-	})
-	onHosts(t, "no other host: as if alone", 1, func(t *testing.T, all []*testHost) {
-		all[0].unlisted = []string{"cp-1"}
-		must(t, all[0].install(options(Hardened)))
-		if !all[0].kubeadmNames() {
-			t.Errorf("kubeadm-config is\n%s", all[0].kubeadm)
-		}
-		all[0].says("no control-plane Node has the name of this host, cp-1")
-	})
-}
 
 // kubeadm-config waits for every host of which it is not sure.
+
 func TestEntryThatDoesNotCount(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -323,6 +183,7 @@ func TestEntryThatDoesNotCount(t *testing.T) {
 }
 
 // The kubelet of another host has not reported node-authorizer yet.
+
 func TestLateReportOfAKubelet(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -380,128 +241,5 @@ func TestEntryIsRemovedFromAHostThatLostItsFiles(t *testing.T) {
 }
 
 // The last host fails after it has edited kubeadm-config.
-func TestRollbackOfTheLastHost(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		end  func(*testing.T, *testHost)
-	}{
-		{"step fails", func(t *testing.T, h *testHost) {
-			p := h.on().begin(options(Hardened))
-			steps := p.steps()
-			steps[len(steps)-1].Apply = failing
-			_, err := p.transaction(p.Timeout).Apply(t.Context(), p.journal, steps)
-			mentions(t, err, "rolled back")
-		}},
-		{"killed, then recovered", func(t *testing.T, h *testHost) {
-			h.on().kill(options(Hardened), stepCount-1)
-			if !h.kubeadmNames() {
-				t.Error("kubeadm-config was not edited")
-			}
-			must(t, h.installer().transaction(options(Hardened).Timeout).Recover(t.Context()))
-		}},
-	} {
-		onHosts(t, tc.name, 2, func(t *testing.T, all []*testHost) {
-			must(t, all[0].install(options(Hardened)))
-			before := all[1].on().snapshot()
-			tc.end(t, all[1])
-			all[1].mustBe(before)
-			all[1].says("Bulkhead runs on cp-1 too, but kubeadm-config does not name its files any more")
-			all[1].allHave()
-		})
-	}
-}
-
-func TestKubeadmConfigIsWrittenByAnotherProgramAtTheSameTime(t *testing.T) {
-	upgrade := func(text string) string { return strings.ReplaceAll(text, "v1.37.1", "v1.37.2") }
-	onHost(t, "installation and uninstallation keep its change", func(t *testing.T, h *testHost) {
-		h.conflict = upgrade
-		must(t, h.installer().Install(t.Context(), options(Hardened)))
-		if !h.kubeadmNames() || !strings.Contains(h.kubeadm, "v1.37.2") {
-			t.Errorf("kubeadm-config is\n%s", h.kubeadm)
-		}
-		must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
-		if h.kubeadm != upgrade(kubeadmText) {
-			t.Errorf("kubeadm-config is\n%s", h.kubeadm)
-		}
-	})
-	onHost(t, "a rollback keeps its change", func(t *testing.T, h *testHost) {
-		h.conflict = upgrade
-		p := h.begin(options(Hardened))
-		steps := p.steps()
-		steps[len(steps)-1].Apply = failing
-		_, err := p.transaction(p.Timeout).Apply(t.Context(), p.journal, steps)
-		mentions(t, err, "rolled back")
-		if h.kubeadm != upgrade(kubeadmText) {
-			t.Errorf("kubeadm-config is\n%s", h.kubeadm)
-		}
-	})
-}
-
-func TestUninstallRestoresKubeadmConfigFirst(t *testing.T) {
-	onHosts(t, "before it changes kube-apiserver's manifest", 2, func(t *testing.T, all []*testHost) {
-		must(t, all[0].install(options(Hardened)))
-		must(t, all[1].install(options(Hardened)))
-		seen := false
-		all[0].on().said = func(line string) {
-			if !seen && !all[0].kubeadmNames() {
-				seen = true
-				if got := read(t, all[0].layout.APIServerManifest()); bytes.Equal(got, all[0].original) {
-					t.Error("kube-apiserver's manifest is restored already")
-				}
-			}
-		}
-		must(t, all[0].uninstall())
-		if !seen {
-			t.Error("kubeadm-config was not restored")
-		}
-	})
-}
 
 // The API server has a broken file of Bulkhead, so it does not answer until its manifest is restored.
-func TestUninstallWithADeadServer(t *testing.T) {
-	onHost(t, "kubeadm-config and the entry follow", func(t *testing.T, h *testHost) {
-		before := h.snapshot()
-		must(t, h.installer().Install(t.Context(), options(Hardened)))
-		h.serverStuck = true
-		dead := func(string) error {
-			if h.wired() {
-				return errors.New("connection refused")
-			}
-			return nil
-		}
-		h.configs.Before(dead)
-		h.leases.Before(dead)
-		h.out.Reset()
-		must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
-		h.configs.Before(nil)
-		h.leases.Before(nil)
-		h.mustBe(before)
-		for _, want := range []string{"this run begins without the lock", "cannot restore it yet: connection refused"} {
-			if !strings.Contains(h.out.String(), want) {
-				t.Errorf("it does not say %q:\n%s", want, &h.out)
-			}
-		}
-	})
-}
-
-func TestWiringHashIsAboutFlagsAndFiles(t *testing.T) {
-	onHost(t, "hardened", func(t *testing.T, h *testHost) {
-		hash := func(r Record) string {
-			got, err := (&plan{Installer: h.installer(), record: r}).wiringHash()
-			must(t, err)
-			return got
-		}
-		first := hash(Record{Profile: Hardened, Image: "a", Version: "v1"})
-		if first != hash(Record{Profile: Hardened, Image: "b", Version: "v2"}) {
-			t.Error("the image or version changes it")
-		}
-		for name, r := range map[string]Record{
-			"profile": {Profile: Parity}, "kubelets": {Profile: Hardened, VerifyKubelets: true},
-			"tokens": {Profile: Hardened, Extensions: Extensions{ExtendTokens: true}},
-		} {
-			if first == hash(r) {
-				t.Errorf("the hash does not depend on: %s", name)
-			}
-		}
-	})
-}

@@ -16,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ConfigMaps and Leases are such objects of one namespace.
-type (
-	ConfigMaps = Store[corev1.ConfigMap, *corev1.ConfigMap]
-	Leases     = Store[coordinationv1.Lease, *coordinationv1.Lease]
-)
+// ConfigMaps are the ConfigMaps of one namespace.
+type ConfigMaps = Store[corev1.ConfigMap, *corev1.ConfigMap]
+
+// Leases are the Leases of one namespace.
+type Leases = Store[coordinationv1.Lease, *coordinationv1.Lease]
 
 type object[T any] interface {
 	*T
