@@ -169,16 +169,6 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 	return c, setInstalledPolicy(c, l, r)
 }
 
-// configHash returns the SHA-256 of what `bulkhead status -o yaml` prints for the record.
-func configHash(l host.Layout, r *controlplane.Record) (string, error) {
-	c, err := installedConfig(l, r)
-	if err != nil {
-		return "", err
-	}
-	text, err := c.Marshal()
-	return journal.Hash(text), err
-}
-
 // setInstalledPolicy sets nodePolicy if it is not the file of the profile: the user has chosen it, or
 // has edited it in place.
 func setInstalledPolicy(c *installation.Installation, l host.Layout, r *controlplane.Record) error {
