@@ -19,14 +19,26 @@ import (
 // objectEntry is the prefix of a host's entry in the journal.
 const objectEntry = "host:"
 
+// lockGrace is how long a run waits for an API that does not answer before it begins without the lock.
+const lockGrace = 5 * time.Second
+
 // lockedForAllHosts runs change while no installer runs on another host. If the API does not answer,
 // change runs without the lock: it may be the change that repairs the API server.
 func (in *Installer) lockedForAllHosts(ctx context.Context, restart time.Duration,
 	change func(*hosts.Lock) error) error {
 	lock := hosts.NewLock(in.Leases, in.Layout.NodeName(), restart, in.Now)
-	err := lock.Acquire(ctx)
+	var held hosts.HeldError
+	// In its first seconds a server can deny even the administrator's requests.
+	err := in.Until(ctx, lockGrace, "the lock", func(ctx context.Context) error {
+		if err := lock.Acquire(ctx); !errors.As(err, &held) {
+			return err
+		}
+		return nil
+	})
 	switch {
-	case errors.As(err, &hosts.HeldError{}), err != nil && ctx.Err() != nil:
+	case held != hosts.HeldError{}:
+		return held
+	case err != nil && ctx.Err() != nil:
 		return err
 	case err != nil:
 		in.Note("%v\n             this run begins without the lock: run bulkhead on no other control-plane host meanwhile",

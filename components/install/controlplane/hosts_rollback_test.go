@@ -41,6 +41,40 @@ func TestRollbackOfTheLastHost(t *testing.T) {
 	}
 }
 
+func TestRollbackKeepsFilesThatKubeadmNames(t *testing.T) {
+	onHosts(t, "until the API accepts the edit", 2, func(t *testing.T, all []*testHost) {
+		must(t, all[0].install(options(Hardened)))
+		h := all[1].on()
+		before := h.snapshot()
+		h.kill(options(Hardened), stepCount-1)
+		h.kubeadmFixed = true
+		recovery := h.installer().transaction(options(Hardened).Timeout)
+		mentions(t, recovery.Recover(t.Context()), "cannot restore ConfigMap kubeadm-config: admission refuses")
+		if !h.kubeadmNames() {
+			t.Error("kubeadm-config was edited")
+		}
+		h.allHave()
+		h.kubeadmFixed = false
+		must(t, recovery.Recover(t.Context()))
+		h.mustBe(before)
+	})
+}
+
+func TestUninstallKeepsFilesThatKubeadmNames(t *testing.T) {
+	onHosts(t, "until the API accepts the edit", 2, func(t *testing.T, all []*testHost) {
+		must(t, all[0].install(options(Hardened)))
+		must(t, all[1].install(options(Hardened)))
+		all[0].kubeadmFixed = true
+		mentions(t, all[0].uninstall(), "run `bulkhead uninstall` again")
+		all[0].allHave()
+		all[0].kubeadmFixed = false
+		must(t, all[0].uninstall())
+		if all[0].allHave(); all[0].kubeadm != kubeadmText {
+			t.Errorf("kubeadm-config is\n%s", all[0].kubeadm)
+		}
+	})
+}
+
 func TestKubeadmConfigIsWrittenByAnotherProgramAtTheSameTime(t *testing.T) {
 	upgrade := func(text string) string { return strings.ReplaceAll(text, "v1.37.1", "v1.37.2") }
 	onHost(t, "installation and uninstallation keep its change", func(t *testing.T, h *testHost) {

@@ -15,8 +15,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 )
 
-
-
 // entries returns the entries of all hosts.
 
 func (h *testHost) entries() map[string]string {

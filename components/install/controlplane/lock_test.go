@@ -88,6 +88,21 @@ func TestLockAndAnAPIThatDoesNotAnswer(t *testing.T) {
 		h.leases.Before(nil)
 		h.mustBe(before)
 	})
+	onHost(t, "uninstall, and the server has just started: waits for the lock", func(t *testing.T, h *testHost) {
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		h.out.Reset()
+		denied := 2
+		h.leases.Before(func(string) error {
+			if denied--; denied < 0 {
+				return nil
+			}
+			return errors.New("forbidden")
+		})
+		must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
+		if strings.Contains(h.out.String(), "begins without the lock") {
+			t.Errorf("it says:\n%s", &h.out)
+		}
+	})
 	onHost(t, "recovery of a killed run: goes on, then the installation stops", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		h.kill(options(Hardened), stepCount-1)

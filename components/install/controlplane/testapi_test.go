@@ -94,7 +94,7 @@ func (h *testHost) EditKubeadmConfig(_ context.Context, edit func(string) (strin
 	if err != nil || text == h.kubeadm {
 		return false, err
 	}
-	if h.kubeadmBroken && text != kubeadmText {
+	if h.kubeadmFixed || h.kubeadmBroken && text != kubeadmText {
 		return false, errors.New("admission refuses")
 	}
 	h.kubeadm = text

@@ -41,6 +41,8 @@ type testHost struct {
 
 	// These are the possible faults of this host.
 	webhookBroken, serverStuck, kubeadmBroken, certsBroken, refusesAll bool
+	// kubeadmFixed is true if the API rejects every edit of kubeadm-config.
+	kubeadmFixed bool
 	// broken are the components that do not start.
 	broken map[string]bool
 	// complains are the components that run but are not ready.
