@@ -15,6 +15,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
 const configHead = "apiVersion: bulkhead.dev/v1alpha1\nkind: Installation\n"
@@ -89,6 +90,9 @@ func TestInstalledConfigInstallsTheSame(t *testing.T) {
 			var text bytes.Buffer
 			if err := printConfig(&text, config); err != nil {
 				t.Fatal(err)
+			}
+			if hash, err := configHash(layout, record); err != nil || hash != journal.Hash(text.Bytes()) {
+				t.Errorf("the hash is %q (%v), which is not that of the file", hash, err)
 			}
 			got, overridden, err := resolve(t, state,
 				"--config="+writeConfig(t, strings.TrimPrefix(text.String(), configHead)))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
@@ -125,6 +126,9 @@ func (f *hostFlags) installer(out io.Writer) (*controlplane.Installer, error) {
 		Engine: engine.Engine{Out: out, Now: time.Now, Poll: 500 * time.Millisecond, Lock: f.layout.Lock},
 		Layout: f.layout, Version: buildVersion(),
 		Server: client, Objects: client, Kubeadm: client, Namespaces: client, Nodes: client, MirrorPods: client,
+		ConfigMaps:  client.Kubernetes.CoreV1().ConfigMaps(metav1.NamespaceSystem),
+		Leases:      client.Kubernetes.CoordinationV1().Leases(metav1.NamespaceSystem),
+		ConfigHash:  func(r controlplane.Record) (string, error) { return configHash(f.layout, &r) },
 		Authorizer:  host.NodeAuthorizer,
 		Restriction: host.NodeRestriction,
 		Preflight:   func(ctx context.Context, o controlplane.Options) error { return f.refuse(ctx, out, o) },

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
@@ -39,6 +40,10 @@ once, which takes about half a minute.
 If a step fails, if the API server is not healthy within --timeout, or on Ctrl-C, the
 command restores the old state before it ends. A second run changes nothing. A run
 with another profile switches to it, and keeps the settings that its flags do not name.
+
+With several control-plane hosts, run it on one after the other. Only one run at a time
+is possible. The last one edits the ConfigMap kubeadm-config, so that kubeadm never names
+a file that a host does not have. Use the same version on all hosts.
 
 With --config, the file is the whole installation: a field that it does not have gets its
 default. Flags override the file.`
@@ -110,6 +115,9 @@ func (f *installFlags) add(fs *pflag.FlagSet) {
 		"Preflight checks whose FAIL becomes a warning: "+strings.Join(preflight.Acceptable(), ", ")+
 			". What they name stops working.")
 	addNodeScopeFlags(fs, &f.options.NodeScope)
+	fs.BoolVar(&f.options.AllowDowngrade, hosts.DowngradeFlag, false,
+		"Install although another control-plane host was installed by a newer version of this program. The API objects that "+
+			"the hosts share become those of this version.")
 	fs.BoolVar(&f.options.NodesOnly, "nodes-only", false,
 		"Install only what bulkhead node install needs on the nodes, and do not change kube-apiserver. Then a later run "+
 			"without this flag restarts kube-apiserver once instead of twice.")

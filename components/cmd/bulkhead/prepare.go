@@ -22,9 +22,11 @@ func newPrepareCommand() *cobra.Command {
 		Use:   "prepare",
 		Short: "Make a host ready to join a control plane that has Bulkhead",
 		Long: `Prepare writes what kube-apiserver needs to start on a host that is about to join
-with ` + "`kubeadm join --control-plane`" + `. In a cluster with Bulkhead, kubeadm configures it with
-Bulkhead's authorization and admission files. After the join, run bulkhead install on
-the host. Until then in-tree Node, RBAC and in-tree admission decide there.`,
+with ` + "`kubeadm join --control-plane`" + `. When all control-plane hosts have Bulkhead, kubeadm
+configures a new one with Bulkhead's authorization and admission files, and the join fails
+without them. If only some hosts have Bulkhead, prepare is not needed, and does no harm.
+After the join, run bulkhead install on the host. Until then in-tree Node, RBAC and
+in-tree admission decide there.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error

@@ -25,8 +25,9 @@ If another program has changed the manifest since (kubeadm upgrade does), uninst
 removes Bulkhead's edits from it and keeps the rest.
 
 If Bulkhead runs on another control-plane host, uninstall keeps what the hosts share:
-RBAC, the stored taints of node-restriction, the annotations of kube-system, and
-Bulkhead's lines in the ConfigMap kubeadm-config.`,
+RBAC, the stored taints of node-restriction, and the annotations of kube-system. But it
+removes Bulkhead's lines from the ConfigMap kubeadm-config first, because this host loses
+the files that they name.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := common.installer(cmd.OutOrStdout())

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 )
 
 const (
@@ -114,14 +115,36 @@ func (c *Client) KubeadmConfig(ctx context.Context) (string, error) {
 	return config.Data[kubeadmKey], nil
 }
 
-// SetKubeadmConfig replaces kubeadm's ClusterConfiguration.
-func (c *Client) SetKubeadmConfig(ctx context.Context, text string) error {
+// EditKubeadmConfig replaces kubeadm's ClusterConfiguration by what edit returns for it. If another
+// program writes the ConfigMap at the same time, it reads again and calls edit again. It does
+// nothing if the cluster has no ConfigMap, or if edit returns the same text.
+func (c *Client) EditKubeadmConfig(ctx context.Context, edit func(string) (string, error)) (changed bool, err error) {
 	configs := c.Kubernetes.CoreV1().ConfigMaps(kubeSystem)
-	config, err := configs.Get(ctx, kubeadmConfig, metav1.GetOptions{})
-	if err != nil {
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		changed = false
+		config, err := configs.Get(ctx, kubeadmConfig, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// An empty text means that kubeadm does not manage this cluster.
+		text := config.Data[kubeadmKey]
+		if text == "" {
+			return nil
+		}
+		edited, err := edit(text)
+		if err != nil || edited == text {
+			return err
+		}
+		config.Data[kubeadmKey], changed = edited, true
+		_, err = configs.Update(ctx, config, metav1.UpdateOptions{FieldManager: fieldManager})
 		return err
+	})
+	if apierrors.IsConflict(err) {
+		return false, fmt.Errorf("cannot edit ConfigMap %s: another program changes it all the time: %w. Run this again",
+			kubeadmConfig, err)
 	}
-	config.Data[kubeadmKey] = text
-	_, err = configs.Update(ctx, config, metav1.UpdateOptions{FieldManager: fieldManager})
-	return err
+	return changed && err == nil, err
 }

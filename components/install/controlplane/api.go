@@ -32,10 +32,12 @@ type Objects interface {
 	Delete(context.Context, *unstructured.Unstructured) error
 }
 
-// Kubeadm reads and writes the ClusterConfiguration of kubeadm. It is empty if there is none.
+// Kubeadm reads and edits the ClusterConfiguration of kubeadm. It is empty if there is none.
 type Kubeadm interface {
 	KubeadmConfig(context.Context) (string, error)
-	SetKubeadmConfig(context.Context, string) error
+	// EditKubeadmConfig replaces the ClusterConfiguration by what edit returns for it. If another
+	// program writes it at the same time, edit is called again. It is not called if there is none.
+	EditKubeadmConfig(ctx context.Context, edit func(string) (string, error)) (changed bool, err error)
 }
 
 // Namespaces reads and writes annotations of a namespace. all has every annotation. own has the

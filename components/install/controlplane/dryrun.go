@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
@@ -121,14 +122,30 @@ func (p *plan) printObjects(ctx context.Context) error {
 		return err
 	}
 	p.would(annotations != nil, "annotate namespace kube-system")
+	return p.printHosts(ctx)
+}
+
+// printHosts prints the changes to what all control-plane hosts share.
+func (p *plan) printHosts(ctx context.Context) error {
+	entries, err := hosts.Entries(ctx, p.ConfigMaps)
+	if err != nil {
+		return err
+	}
+	// Before the first installation, a file may be missing that the entry is about.
+	entry, err := p.entry()
+	p.would(err != nil || entries[p.Layout.NodeName()] != entry, "list this host in ConfigMap "+hosts.ConfigMapName)
 	kubeadm, err := p.Kubeadm.KubeadmConfig(ctx)
 	if err != nil || kubeadm == "" {
+		return err
+	}
+	others, err := p.otherHosts(ctx)
+	if err != nil {
 		return err
 	}
 	p.rememberKubeadm(kubeadm)
 	edited, err := kubeadmconfig.Wire(kubeadm, kubeadmWiring(p.Layout, p.record),
 		p.record.Kubeadm.kubeadm())
-	p.would(edited != kubeadm, "edit ConfigMap kubeadm-config")
+	p.would(edited != kubeadm && len(others.missing) == 0, "edit ConfigMap kubeadm-config")
 	return err
 }
 

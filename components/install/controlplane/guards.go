@@ -182,6 +182,10 @@ func (in *Installer) deleteGuards(ctx context.Context) (changed bool, err error)
 // uninstallLeftovers runs on a host without any of Bulkhead's files. The cluster may still have
 // objects, if kubelets were behind their proxies when the last host was uninstalled.
 func (in *Installer) uninstallLeftovers(ctx context.Context) error {
+	listed, err := in.removeStaleEntry(ctx)
+	if err != nil {
+		return err
+	}
 	left, err := in.onlyGuardsAreLeft(ctx)
 	switch {
 	case err != nil:
@@ -189,6 +193,8 @@ func (in *Installer) uninstallLeftovers(ctx context.Context) error {
 	case left:
 		_, err := in.Run(ctx, engine.Step{Name: "remove kubelet-auth-proxy from the nodes", Apply: in.deleteGuards})
 		return err
+	case listed:
+		return nil
 	}
 	in.Logf("Nothing had to be changed: nothing of Bulkhead is on this host.")
 	return nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
@@ -24,16 +25,22 @@ func (in *Installer) Install(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	return in.Locked(func() error { return in.install(ctx, o) })
+	return in.Locked(func() error {
+		return in.lockedForAllHosts(ctx, o.Timeout, func(lock *hosts.Lock) error { return in.install(ctx, o, lock) })
+	})
 }
 
-func (in *Installer) install(ctx context.Context, o Options) error {
+func (in *Installer) install(ctx context.Context, o Options, lock *hosts.Lock) error {
 	transaction := in.transaction(o.Timeout)
 	if err := transaction.Recover(ctx); err != nil {
 		return err
 	}
 	// A server that has just started can deny even the administrator's requests.
 	if err := in.Until(ctx, o.Timeout, "kube-apiserver", in.Server.Ready); err != nil {
+		return err
+	}
+	// A recovery goes on without the lock if the server does not answer. The rest needs it.
+	if err := lock.Acquire(ctx); err != nil {
 		return err
 	}
 	if err := in.Preflight(ctx, o); err != nil {
@@ -96,6 +103,8 @@ func (p *plan) steps() []engine.Step {
 		// can write.
 		{Name: "run node-restriction (static pod) and wait until it is ready", Apply: p.runRestriction},
 	}, p.serverSteps(), p.scopeEnded(), []engine.Step{
+		{Name: "list this host (ConfigMap " + hosts.ConfigMapName + ")", Apply: p.writeEntry},
+		// This comes after the host is listed: the last host of the control plane edits it.
 		{Name: "tell kubeadm (ConfigMap kubeadm-config)", Apply: p.tellKubeadm},
 		{Name: "write the record of this installation", Apply: p.writeRecord},
 	})

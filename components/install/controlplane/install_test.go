@@ -193,7 +193,7 @@ func TestNextRunRecoversFromAKilledRun(t *testing.T) {
 }
 
 // stepCount is compared with the steps, so that the tests also break each new step.
-const stepCount = 16
+const stepCount = 17
 
 func TestStepCount(t *testing.T) {
 	onHost(t, "hardened", func(t *testing.T, h *testHost) {

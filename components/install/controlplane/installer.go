@@ -19,6 +19,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
@@ -43,6 +44,12 @@ type Installer struct {
 	Namespaces Namespaces
 	Nodes      Nodes
 	MirrorPods MirrorPods
+	// ConfigMaps and Leases are those of kube-system. They have what the hosts share.
+	ConfigMaps hosts.ConfigMaps
+	Leases     hosts.Leases
+	// ConfigHash returns the SHA-256 of the configuration that installs again what the record
+	// describes. Hosts with equal settings have equal hashes.
+	ConfigHash func(Record) (string, error)
 	// Authorizer and Restriction are node-authorizer and node-restriction.
 	Authorizer, Restriction Component
 	// Preflight returns an error if an installation with these options would not enforce what the

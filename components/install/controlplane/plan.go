@@ -57,7 +57,10 @@ type plan struct {
 // newPlan reads the host and renders every file. So it finds errors before anything changes.
 func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	p := &plan{Installer: in, Options: o}
-	var err error
+	err := p.checkVersions(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if p.before, err = ReadRecord(in.Layout); err != nil {
 		return nil, err
 	}

@@ -21,8 +21,9 @@ import (
 const prepareOperation = "prepare"
 
 // Prepare creates the files that kube-apiserver needs to start on a host that will join the control
-// plane. kubeadm creates the manifest from a ConfigMap that names Bulkhead's files. Install needs a
-// running kube-apiserver on this host, but Prepare does not.
+// plane. kubeadm creates the manifest from a ConfigMap that names Bulkhead's files once all hosts of
+// the control plane have them. Before that, the join does not need Prepare, which does no harm
+// then. Install needs a running kube-apiserver on this host, but Prepare does not.
 //
 // Until Install has run on this host, nothing answers the webhook of node-authorizer. The
 // authorizers after it decide. node-restriction is not registered.
@@ -75,7 +76,8 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	in.removeIfEmpty()
-	in.Logf("Prepared. Join it now, then run `bulkhead install` on it: until then Bulkhead decides nothing there.")
+	in.Logf("Prepared. Join it now, then run `bulkhead install` on it: until then Bulkhead decides nothing there.\n" +
+		"If kubeadm-config does not name Bulkhead's files, the join does not use what was prepared.")
 	return nil
 }
 

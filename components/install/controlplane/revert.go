@@ -6,10 +6,10 @@ package controlplane
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
-	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
@@ -66,6 +66,8 @@ func (in *Installer) revert(ctx context.Context, j *journal.Journal, e journal.E
 	switch {
 	case e.Kind == journal.KindObject && e.Name == objectKubeadm:
 		return in.revertKubeadm(ctx, j, e)
+	case e.Kind == journal.KindObject && strings.HasPrefix(e.Name, objectEntry):
+		return in.revertEntry(ctx, j, e)
 	case e.Kind == journal.KindObject && e.Name == objectNamespace:
 		return in.revertNamespace(ctx, j, e)
 	case e.Kind == journal.KindObject:
@@ -74,39 +76,4 @@ func (in *Installer) revert(ctx context.Context, j *journal.Journal, e journal.E
 		return j.Restore(e)
 	}
 	return nil
-}
-
-// revertKubeadm reverts the edit of an object that all control-plane hosts share. The edit stays
-// while another host needs it. Later changes by others stay too.
-func (in *Installer) revertKubeadm(ctx context.Context, j *journal.Journal, e journal.Entry) error {
-	saved, err := j.Before(e)
-	if err != nil {
-		return err
-	}
-	current, err := in.Kubeadm.KubeadmConfig(ctx)
-	before := string(saved)
-	if err != nil || current == "" || current == before {
-		return err
-	}
-	others, err := in.elsewhere(ctx)
-	if err != nil {
-		return err
-	}
-	if others != "" {
-		in.Note("kubeadm-config stays: Bulkhead runs on %s too", others)
-		return nil
-	}
-	if !e.Wrote([]byte(current)) && kubeadmconfig.Wired(before, kubeadmWiring(in.Layout, Record{Profile: InTree})) {
-		in.Note("kubeadm-config was changed since then: it stays as it is")
-		return nil
-	}
-	if !e.Wrote([]byte(current)) {
-		in.Note("kubeadm-config was changed since then: Bulkhead's edits are taken out of it, the rest is " +
-			"kept")
-		if before, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, Record{Profile: InTree}),
-			kubeadmconfig.Read(before)); err != nil || before == current {
-			return err
-		}
-	}
-	return in.Kubeadm.SetKubeadmConfig(ctx, before)
 }

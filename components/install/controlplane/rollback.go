@@ -6,6 +6,7 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -38,6 +39,14 @@ func (in *Installer) rollback(ctx context.Context, timeout time.Duration, j *jou
 	}
 	if err := in.restoreFiles(ctx, j, func(e journal.Entry) bool { return !slices.Contains(late, e.Name) }); err != nil {
 		return err
+	}
+	// kubeadm must not name files that are about to be removed. If this fails, the files stay.
+	for _, e := range slices.Backward(j.Entries) {
+		if e.Kind == journal.KindObject && e.Name == objectKubeadm {
+			if err := in.revertKubeadm(ctx, j, e); err != nil {
+				return fmt.Errorf("cannot restore ConfigMap kubeadm-config: %w", err)
+			}
+		}
 	}
 	if err := in.revertAll(ctx, timeout, j); err != nil {
 		return err

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
-	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
@@ -112,52 +110,4 @@ func manifestMode(path string) fs.FileMode {
 		return info.Mode().Perm()
 	}
 	return 0o600
-}
-
-const objectKubeadm = "kubeadm-config"
-
-func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
-	current, err := p.Kubeadm.KubeadmConfig(ctx)
-	if err != nil {
-		return false, err
-	}
-	if current == "" {
-		p.Note("there is no ConfigMap kubeadm-config: edit the source of kube-apiserver's " +
-			"manifest by hand")
-		return false, nil
-	}
-	p.rememberKubeadm(current)
-	edited, err := kubeadmconfig.Wire(current, kubeadmWiring(p.Layout, p.record),
-		p.record.Kubeadm.kubeadm())
-	if err != nil || edited == current {
-		return false, err
-	}
-	if !kubeadmconfig.Wired(current, kubeadmWiring(p.Layout, p.record)) {
-		if _, err := p.write(p.Layout.OriginalKubeadm(), []byte(current), 0o600); err != nil {
-			return false, err
-		}
-	}
-	if err := p.journal.Object(objectKubeadm, []byte(current)); err != nil {
-		return false, err
-	}
-	if err := p.journal.Wrote(objectKubeadm, []byte(edited)); err != nil {
-		return false, err
-	}
-	p.record.Kubeadm.Written = journal.Hash([]byte(edited))
-	p.Note("kubeadm names Bulkhead's files from now on: before `kubeadm join --control-plane`, run `bulkhead " +
-		"prepare` on the new host")
-	return true, p.Kubeadm.SetKubeadmConfig(ctx, edited)
-}
-
-// rememberKubeadm records the old state of the flags that Bulkhead edits.
-func (p *plan) rememberKubeadm(current string) {
-	wiring, read := kubeadmWiring(p.Layout, p.record), kubeadmconfig.Read(current)
-	if !kubeadmconfig.Wired(current, wiring) {
-		p.record.Kubeadm = Edit{Modes: read.Modes}
-	} else if journal.Hash([]byte(current)) != p.record.Kubeadm.Written {
-		p.record.Kubeadm.Drifted = true
-	}
-	if !kubeadmconfig.AdmissionWired(current, wiring) {
-		p.record.Kubeadm.Admission = read.Before
-	}
 }

@@ -99,15 +99,33 @@ func (h *testHost) Delete(_ context.Context, o *unstructured.Unstructured) error
 
 func (h *testHost) KubeadmConfig(context.Context) (string, error) { return h.kubeadm, nil }
 
-func (h *testHost) SetKubeadmConfig(_ context.Context, text string) error {
-	if h.kubeadmBroken && text != kubeadmText {
-		return errors.New("admission refuses")
+func (h *testHost) EditKubeadmConfig(_ context.Context, edit func(string) (string, error)) (bool, error) {
+	if h.serverStuck && h.wired() {
+		return false, errors.New("connection refused")
+	}
+	if h.kubeadm == "" {
+		return false, nil
+	}
+	text, err := edit(h.kubeadm)
+	if other := h.conflict; other != nil {
+		// Another program writes at the same time.
+		h.conflict, h.kubeadm = nil, other(h.kubeadm)
+		text, err = edit(h.kubeadm)
+	}
+	if err != nil || text == h.kubeadm {
+		return false, err
+	}
+	if h.kubeadmFixed || h.kubeadmBroken && text != kubeadmText {
+		return false, errors.New("admission refuses")
 	}
 	h.kubeadm = text
-	return nil
+	return true, nil
 }
 
 func (h *testHost) ComponentNodes(_ context.Context, name string) ([]string, error) {
+	if len(h.members) > 0 {
+		return h.membersWith(name), nil
+	}
 	nodes := slices.Clone(h.others)
 	if name == scope.SyncName {
 		nodes = slices.Clone(h.scoped)
@@ -119,6 +137,9 @@ func (h *testHost) ComponentNodes(_ context.Context, name string) ([]string, err
 }
 
 func (h *testHost) ControlPlaneNodes(context.Context) ([]string, error) {
+	if len(h.members) > 0 {
+		return h.nodes(), nil
+	}
 	nodes := append(slices.Clone(h.others), h.layout.NodeName())
 	if h.bare != "" {
 		nodes = append(nodes, h.bare)

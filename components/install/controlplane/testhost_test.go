@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
@@ -33,9 +31,13 @@ const kubeadmText = "apiServer: {}\napiVersion: kubeadm.k8s.io/v1beta4\nkind: " 
 // testHost is a control-plane host in a temporary directory. Its fake kubelet and API server behave
 // as the files configure them.
 type testHost struct {
+	*testCluster
 	t        *testing.T
 	layout   host.Layout
 	original []byte
+	// name is the node name of a host of several. Its kubelet reports its static pods after hidden.
+	name   string
+	hidden time.Time
 
 	// These are the possible faults of this host.
 	webhookBroken, serverStuck, kubeadmBroken, certsBroken, refusesAll bool
@@ -43,6 +45,8 @@ type testHost struct {
 	// that it admits without it.
 	uncallable bool
 	skipped    int
+	// kubeadmFixed is true if the API rejects every edit of kubeadm-config.
+	kubeadmFixed bool
 	// broken are the components that do not start.
 	broken map[string]bool
 	// complains are the components that run but are not ready.
@@ -52,15 +56,11 @@ type testHost struct {
 	parsed   *apiserver.Manifest
 	parsedOf []byte
 
-	// These describe the running API server and its objects.
+	// These describe the running API server.
 	manifest []byte
 	starts   int
-	objects  map[string]*unstructured.Unstructured
-	kubeadm  string
 	// version is the version of the API server.
 	version string
-	// annotations are the annotations of kube-system. ours are those that Bulkhead has set.
-	annotations, ours map[string]string
 	// ending is how long the kubelet takes to end a static pod. ended is when each pod was first
 	// seen without its manifest. A deaf API does not answer requests for pods.
 	ending time.Duration
@@ -101,9 +101,8 @@ type running struct {
 func newTestHost(t *testing.T) *testHost {
 	t.Helper()
 	dir := t.TempDir()
-	h := &testHost{t: t, objects: map[string]*unstructured.Unstructured{}, kubeadm: kubeadmText, version: "v1.37.1",
-		broken: map[string]bool{}, complains: map[string]bool{}, annotations: map[string]string{}, ours: map[string]string{},
-		ended:      map[string]time.Time{},
+	h := &testHost{testCluster: newTestCluster(), t: t, version: "v1.37.1",
+		broken: map[string]bool{}, complains: map[string]bool{}, ended: map[string]time.Time{},
 		components: map[string]*running{"node-authorizer": {}, "node-restriction": {}}}
 	h.layout = host.Layout{
 		Manifests: filepath.Join(dir, "manifests"), State: filepath.Join(dir, "bulkhead"),
@@ -142,6 +141,7 @@ func (h *testHost) installer() *Installer {
 		Engine: engine.Engine{Out: told{h}, Now: time.Now, Poll: time.Second, Lock: h.layout.Lock},
 		Layout: h.layout, Version: "test",
 		Server: h, Objects: h, Kubeadm: h, Namespaces: h, Nodes: h, MirrorPods: h,
+		ConfigMaps: h.configs, Leases: h.leases, ConfigHash: configHash,
 		Preflight:  func(context.Context, Options) error { return nil },
 		Settle:     5 * time.Second,
 		Authorizer: &testComponent{h, "node-authorizer"}, Restriction: &testComponent{h, "node-restriction"},
@@ -219,6 +219,7 @@ type told struct{ *testHost }
 
 func (o told) Write(line []byte) (int, error) {
 	o.checkLeases()
+	o.checkKubeadm()
 	if o.said != nil {
 		o.said(string(line))
 	}

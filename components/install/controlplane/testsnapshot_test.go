@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/installtest"
 )
 
@@ -18,6 +19,9 @@ func (h *testHost) snapshot() map[string]string {
 	h.t.Helper()
 	all := installtest.Files(h.t, filepath.Dir(h.layout.State), h.layout.Lock)
 	all["kubeadm-config"], all["annotations"] = h.kubeadm, fmt.Sprint(h.annotations)
+	entries, err := hosts.Entries(h.t.Context(), h.configs)
+	must(h.t, err)
+	all["hosts"], all["leases"] = fmt.Sprint(entries), fmt.Sprint(h.leases.Names())
 	for name, object := range h.objects {
 		content, err := essence(object)
 		must(h.t, err)

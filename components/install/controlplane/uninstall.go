@@ -17,8 +17,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
-	"github.com/bulkhead-k8s/bulkhead/components/install/kubeadmconfig"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
@@ -26,7 +26,9 @@ import (
 // of Bulkhead's files and objects. It depends on no part of Bulkhead, and can be repeated until it
 // succeeds.
 func (in *Installer) Uninstall(ctx context.Context, timeout time.Duration) error {
-	return in.Locked(func() error { return in.uninstall(ctx, timeout) })
+	return in.Locked(func() error {
+		return in.lockedForAllHosts(ctx, timeout, func(*hosts.Lock) error { return in.uninstall(ctx, timeout) })
+	})
 }
 
 func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error {
@@ -65,6 +67,9 @@ func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error
 
 func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []engine.Step {
 	return []engine.Step{
+		// This comes first: kubeadm must not write the names of files that are about to be removed.
+		{Name: "restore ConfigMap kubeadm-config",
+			Apply: func(ctx context.Context) (bool, error) { return in.tryRestoreKubeadm(ctx, record.Kubeadm) }},
 		{Name: "restore kube-apiserver's manifest",
 			Apply: func(context.Context) (bool, error) { return in.restoreManifest(record.APIServer) }},
 		engine.Wait("wait until kube-apiserver serves as it did", func(ctx context.Context) error {
@@ -77,8 +82,8 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []eng
 		// This comes after the server is restored. The steps before also start a server that failed
 		// because of one of Bulkhead's files. Until here, node-restriction still answers.
 		{Name: "take node-restriction out of the API", Apply: in.unregisterStep},
-		{Name: "restore ConfigMap kubeadm-config",
-			Apply: func(ctx context.Context) (bool, error) { return in.restoreKubeadm(ctx, record.Kubeadm) }},
+		{Name: "remove this host from ConfigMap " + hosts.ConfigMapName,
+			Apply: func(ctx context.Context) (bool, error) { return in.removeEntry(ctx, record.Kubeadm) }},
 		{Name: "close namespace kube-system to mirror pods again", Apply: in.closeNamespace},
 		{Name: "remove kubelet-auth-proxy from the nodes", Apply: in.deleteGuards},
 		{Name: "remove the components' API objects", Apply: in.deleteObjects},
@@ -127,37 +132,6 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 		return false, err
 	}
 	return true, atomicfile.Write(path, restored, in.Layout.State)
-}
-
-func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (changed bool, err error) {
-	current, err := in.Kubeadm.KubeadmConfig(ctx)
-	if err != nil || current == "" {
-		return false, err
-	}
-	others, err := in.elsewhere(ctx)
-	if err != nil {
-		return false, err
-	}
-	if others != "" {
-		in.Note("Bulkhead runs on %s too: kubeadm-config goes on naming them. `kubeadm upgrade` on this "+
-			"host would write it into the manifest again: uninstall the other hosts first", others)
-		return false, nil
-	}
-	original, saved, err := atomicfile.Read(in.Layout.OriginalKubeadm())
-	if err != nil {
-		return false, err
-	}
-	restored := string(original.Data)
-	if !saved || edit.Drifted || journal.Hash([]byte(current)) != edit.Written {
-		if restored, err = kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, Record{Profile: InTree}),
-			edit.kubeadm()); err != nil {
-			return false, err
-		}
-	}
-	if restored == current {
-		return false, nil
-	}
-	return true, in.Kubeadm.SetKubeadmConfig(ctx, restored)
 }
 
 func (in *Installer) removePods(context.Context) (changed bool, err error) {
