@@ -27,16 +27,18 @@ const lockGrace = 5 * time.Second
 func (in *Installer) lockedForAllHosts(ctx context.Context, restart time.Duration,
 	change func(*hosts.Lock) error) error {
 	lock := hosts.NewLock(in.Leases, in.Layout.NodeName(), restart, in.Now)
-	var held hosts.HeldError
+	var held error
 	// In its first seconds a server can deny even the administrator's requests.
 	err := in.Until(ctx, lockGrace, "the lock", func(ctx context.Context) error {
-		if err := lock.Acquire(ctx); !errors.As(err, &held) {
-			return err
+		err := lock.Acquire(ctx)
+		if errors.As(err, &hosts.HeldError{}) {
+			held = err // waiting does not help
+			return nil
 		}
-		return nil
+		return err
 	})
 	switch {
-	case held != hosts.HeldError{}:
+	case held != nil:
 		return held
 	case err != nil && ctx.Err() != nil:
 		return err
@@ -45,6 +47,10 @@ func (in *Installer) lockedForAllHosts(ctx context.Context, restart time.Duratio
 			err)
 	}
 	defer func() {
+		if err != nil {
+			// The API may answer now. Then this removes the Lease of a run that was killed.
+			_ = lock.Acquire(ctx)
+		}
 		if by := lock.Release(); by != "" {
 			in.Note("bulkhead on host %q has taken over the lock while this run had no connection: check both hosts with "+
 				"`bulkhead status`", by)

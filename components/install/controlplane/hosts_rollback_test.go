@@ -8,6 +8,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 )
 
 func TestRollbackOfTheLastHost(t *testing.T) {
@@ -125,6 +131,10 @@ func TestUninstallWithADeadServer(t *testing.T) {
 	onHost(t, "kubeadm-config and the entry follow", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		_, err := h.leases.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: hosts.LeaseName},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: new("cp-9/1-killed"), RenewTime: &metav1.MicroTime{Time: time.Now()},
+				LeaseDurationSeconds: new(int32(1))}}, metav1.CreateOptions{})
+		must(t, err)
 		h.serverStuck = true
 		dead := func(string) error {
 			if h.wired() {

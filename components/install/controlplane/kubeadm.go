@@ -33,7 +33,7 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if len(others.missing) > 0 {
-		return p.deferKubeadm(current, others)
+		return false, p.deferKubeadm(current, others)
 	}
 	return p.Kubeadm.EditKubeadmConfig(ctx, func(current string) (string, error) {
 		edited, wrote, err := p.wireKubeadm(current)
@@ -67,10 +67,10 @@ func (p *plan) wireKubeadm(current string) (edited string, saved bool, err error
 
 // deferKubeadm leaves the edit to another host. All hosts with the same flags make the same text of
 // it, so each of them can restore the original later.
-func (p *plan) deferKubeadm(current string, others otherHosts) (bool, error) {
+func (p *plan) deferKubeadm(current string, others otherHosts) error {
 	edited, saved, err := p.wireKubeadm(current)
 	if err != nil {
-		return false, err
+		return err
 	}
 	names := strings.Join(others.missing, ", ")
 	switch {
@@ -89,7 +89,7 @@ func (p *plan) deferKubeadm(current string, others otherHosts) (bool, error) {
 			"run on: %s\n             `kubeadm upgrade` on this host writes those flags: run `bulkhead install` after it",
 			names)
 	}
-	return false, nil
+	return nil
 }
 
 // rememberKubeadm records the old state of the flags that Bulkhead edits.
