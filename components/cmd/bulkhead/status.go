@@ -27,15 +27,24 @@ func newStatusCommand() *cobra.Command {
 		common hostFlags
 		policy pki.Policy
 		output string
+		all    clusterStatus
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is installed on this host, and its health",
+		Long:  statusHelp,
 		Example: "  bulkhead status\n" +
-			"  bulkhead status -o yaml > bulkhead.yaml",
+			"  bulkhead status -o yaml > bulkhead.yaml\n" +
+			"  bulkhead status --cluster --kubeconfig=admin.conf",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
+			if err := all.validate(cmd.Flags()); err != nil {
+				return err
+			}
+			if all.on {
+				return all.run(cmd, &common, output)
+			}
 			if output != "" {
 				return common.printInstalledConfig(out, output)
 			}
@@ -76,8 +85,10 @@ func newStatusCommand() *cobra.Command {
 	}
 	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
+	all.add(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", "",
-		"yaml prints only what is installed, as a file for bulkhead install --config. It does not check the components.")
+		"yaml prints only what is installed, as a file for bulkhead install --config. It does not check the components. "+
+			"With --cluster: text or json.")
 	return cmd
 }
 

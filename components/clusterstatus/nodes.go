@@ -1,0 +1,122 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clusterstatus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+)
+
+// guards returns the state of every node. Without the DaemonSet, no node is guarded.
+func (s *snapshot) guards() []Node {
+	all := []Node{}
+	for i := range s.nodes {
+		all = append(all, Node{Name: s.nodes[i].Name, Guard: s.guard(&s.nodes[i])})
+	}
+	return all
+}
+
+func (s *snapshot) guard(node *corev1.Node) Guard {
+	_, guarded := slices.BinarySearch(s.proxied, node.Name)
+	switch {
+	case guarded:
+		return Guarded
+	case s.daemonSet == nil:
+		return NotGuarded
+	case !labels.SelectorFromSet(s.daemonSet.Spec.Template.Spec.NodeSelector).Matches(labels.Set(node.Labels)):
+		return LeftOut
+	case !nodeReady(node):
+		return NodeNotReady
+	}
+	return NotGuarded
+}
+
+func nodeReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// nodeFindings reports the nodes whose kubelet any client can reach. Once a kube-apiserver verifies
+// kubelets, all nodes were guarded before, so then this is a failure. Before, it is a rollout.
+func (s *snapshot) nodeFindings(r *Report) []Finding {
+	verified := slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Entry != nil && h.Entry.VerifyKubelets })
+	level := preflight.Warn
+	if verified {
+		level = preflight.Fail
+	}
+	if s.daemonSet == nil {
+		return s.noProxy(r, verified)
+	}
+	found := s.proxyImage(r)
+	count := map[Guard]int{}
+	for _, node := range r.Nodes {
+		count[node.Guard]++
+		switch node.Guard {
+		case NotGuarded:
+			found = append(found, Finding{level, node.Name, "the kubelet is not guarded: kubelet-auth-proxy is not ready on " +
+				"this node", "run `bulkhead node install` on this node, then `bulkhead node status`"})
+		case NodeNotReady:
+			found = append(found, Finding{preflight.Warn, node.Name, "it is unknown whether the kubelet is guarded: the Node " +
+				"is not ready", "repair the kubelet, or delete the Node if the machine is gone"})
+		}
+	}
+	summary := fmt.Sprintf("%d of %d kubelets are guarded by kubelet-auth-proxy", count[Guarded], len(r.Nodes))
+	if count[LeftOut] > 0 {
+		summary += fmt.Sprintf("; the node selector of the DaemonSet leaves out %d", count[LeftOut])
+	}
+	return append([]Finding{{Level: preflight.OK, Text: summary}}, found...)
+}
+
+// noProxy judges a cluster without kubelet-auth-proxy. Profile parity and --kubelet-api=false have
+// none.
+func (s *snapshot) noProxy(r *Report, verified bool) []Finding {
+	recorded := slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Entry != nil })
+	hardened := slices.ContainsFunc(r.Hosts, func(h Host) bool {
+		return h.Entry != nil && h.Entry.Profile == string(controlplane.Hardened)
+	})
+	const text = "no kubelet is guarded: kube-system has no DaemonSet " + proxyDaemonSet
+	switch {
+	case verified:
+		return []Finding{{preflight.Fail, "", text, "run `bulkhead install` on a control-plane host again"}}
+	case hardened:
+		return []Finding{{preflight.Warn, "", text, "to guard them, run `bulkhead install --kubelet-api`; this is as it " +
+			"should be if you chose --kubelet-api=false"}}
+	case recorded:
+		return []Finding{{Level: preflight.OK, Text: "no kubelet is guarded: only profile hardened has kubelet-auth-proxy"}}
+	}
+	return nil
+}
+
+// proxyImage compares the image of kubelet-auth-proxy with those of the hosts. All hosts share the
+// DaemonSet, so during an upgrade it has the image of one of them.
+func (s *snapshot) proxyImage(r *Report) []Finding {
+	var have string
+	for _, c := range s.daemonSet.Spec.Template.Spec.Containers {
+		if c.Name == host.KubeletAuthProxy {
+			have = webhook.Loggable(c.Image)
+		}
+	}
+	var installed []string
+	for _, h := range r.Hosts {
+		if h.Entry != nil {
+			installed = append(installed, webhook.Loggable(h.Entry.Image))
+		}
+	}
+	if len(installed) == 0 || slices.Contains(installed, have) {
+		return nil
+	}
+	return []Finding{{preflight.Fail, "", fmt.Sprintf("kubelet-auth-proxy runs image %s, but the hosts have %s", have,
+		strings.Join(slices.Compact(slices.Sorted(slices.Values(installed))), ", ")),
+		"run `bulkhead install` on a control-plane host again"}}
+}
