@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -35,6 +36,10 @@ const (
 // Options are the sources of a report.
 type Options struct {
 	Client kubernetes.Interface
+	// ProxiedNodes returns the nodes whose kubelet is behind kubelet-auth-proxy, as
+	// [cluster.Client.ProxiedNodes] does. A name can be followed by " (", the reason why the state
+	// is unknown, and ")".
+	ProxiedNodes func(context.Context) ([]string, error)
 	// Exec runs `bulkhead certs status` on each host. If it is nil, the report has no certificates.
 	Exec Exec
 	// Layout has the paths of Bulkhead's files on the hosts.
@@ -53,7 +58,6 @@ type snapshot struct {
 	bad       map[string]error
 	kubeadm   string
 	daemonSet *appsv1.DaemonSet
-	proxied   []string
 }
 
 // Collect reads the state of the cluster and checks it. It returns an error only if the API server
@@ -63,10 +67,19 @@ func Collect(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Hosts: s.hosts(o.Layout), KubeadmConfig: kubeadmConfig(s.kubeadm, o.Layout), Nodes: s.guards()}
+	r := &Report{Hosts: s.hosts(o.Layout), KubeadmConfig: kubeadmConfig(s.kubeadm, o.Layout)}
+	// Both wait for hosts that do not answer, so they run at the same time.
+	var wait sync.WaitGroup
+	var proxied []string
+	wait.Go(func() { proxied, err = o.ProxiedNodes(ctx) })
 	if o.Exec != nil {
 		readCertificates(ctx, o, s, r.Hosts)
 	}
+	wait.Wait()
+	if err != nil {
+		return nil, cannot("list the nodes with kubelet-auth-proxy", err)
+	}
+	r.Nodes = s.guards(proxied)
 	r.Findings = slices.Concat(hostFindings(r.Hosts, o.Layout), s.staleEntries(), differences(r.Hosts),
 		kubeadmFindings(r), s.nodeFindings(r), certificateFindings(r.Hosts, o.Now()))
 	worst := []preflight.Level{preflight.Fail, preflight.Warn, preflight.OK}
@@ -94,8 +107,7 @@ func read(ctx context.Context, client kubernetes.Interface) (*snapshot, error) {
 	if err := s.readHosts(ctx, client); err != nil {
 		return nil, err
 	}
-	api := &cluster.Client{Kubernetes: client}
-	if s.kubeadm, err = api.KubeadmConfig(ctx); err != nil {
+	if s.kubeadm, err = (&cluster.Client{Kubernetes: client}).KubeadmConfig(ctx); err != nil {
 		return nil, cannot("read ConfigMap kubeadm-config in kube-system", err)
 	}
 	s.daemonSet, err = client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, proxyDaemonSet, metav1.GetOptions{})
@@ -104,9 +116,6 @@ func read(ctx context.Context, client kubernetes.Interface) (*snapshot, error) {
 	}
 	if err != nil {
 		return nil, cannot("read DaemonSet "+proxyDaemonSet+" in kube-system", err)
-	}
-	if s.proxied, err = api.ProxiedNodes(ctx); err != nil {
-		return nil, cannot("list pods of kubelet-auth-proxy in kube-system", err)
 	}
 	return s, nil
 }
@@ -124,7 +133,8 @@ func (s *snapshot) readHosts(ctx context.Context, client kubernetes.Interface) e
 }
 
 func cannot(what string, err error) error {
-	return fmt.Errorf("cannot %s: %w; use a kubeconfig of an administrator, and check that its server answers", what, err)
+	return fmt.Errorf("cannot %s: %w; use a kubeconfig of an administrator, and check that its server answers",
+		what, err)
 }
 
 // controlPlanes returns the names of the nodes that run a kube-apiserver.

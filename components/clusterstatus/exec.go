@@ -5,7 +5,6 @@ package clusterstatus
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/klog/v2"
 	"k8s.io/streaming/pkg/httpstream"
 )
 
@@ -43,25 +43,32 @@ func NewExec(config *rest.Config, client kubernetes.Interface) Exec {
 			return nil, err
 		}
 		var stdout, stderr limitedBuffer
-		err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr})
+		// The library logs what a dead host does to its streams. The error says it.
+		err = executor.StreamWithContext(klog.NewContext(ctx, klog.Logger{}),
+			remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr})
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // the streams may still write to the buffers
 		}
 		if text := strings.TrimSpace(string(stderr.data)); err != nil && text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
+		if stdout.full {
+			return nil, fmt.Errorf("the host has sent more than %d bytes", maxOutput)
+		}
 		return stdout.data, err
 	}
 }
 
-// limitedBuffer ends a stream that is longer than maxOutput. It does not embed bytes.Buffer: io.Copy
-// would use the ReadFrom of that type, which has no limit.
-type limitedBuffer struct{ data []byte }
+// limitedBuffer keeps at most maxOutput bytes. It does not embed bytes.Buffer: io.Copy would use the
+// ReadFrom of that type, which has no limit.
+type limitedBuffer struct {
+	data []byte
+	full bool
+}
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if len(b.data)+len(p) > maxOutput {
-		return 0, errors.New("the host has sent too much output")
-	}
-	b.data = append(b.data, p...)
+	fits := min(len(p), maxOutput-len(b.data))
+	b.data = append(b.data, p[:fits]...)
+	b.full = b.full || fits < len(p)
 	return len(p), nil
 }

@@ -39,7 +39,7 @@ func hostFindings(all []Host, l host.Layout) []Finding {
 func stateFindings(h Host) []Finding {
 	switch h.State {
 	case NotInstalled:
-		return []Finding{{preflight.Fail, h.Node, "Bulkhead is not installed: the kube-apiserver of this host decides without it",
+		return []Finding{{preflight.Fail, h.Node, "Bulkhead is not installed: kube-apiserver on this host decides without it",
 			"run `bulkhead install --config=FILE` on this host, with the file of the other hosts"}}
 	case NotRecorded:
 		return []Finding{{preflight.Warn, h.Node, "kube-apiserver uses Bulkhead's files, but ConfigMap " + hostsConfigMap +

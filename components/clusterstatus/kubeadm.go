@@ -50,8 +50,8 @@ func kubeadmFindings(r *Report) []Finding {
 			"have Bulkhead: `kubeadm upgrade` would remove Bulkhead from kube-apiserver",
 			"run `bulkhead install` on one of the hosts again"}}
 	case r.KubeadmConfig == KubeadmWired:
-		return []Finding{{Level: preflight.OK, Text: "ConfigMap kubeadm-config names Bulkhead's files: `kubeadm upgrade` keeps " +
-			"them"}}
+		return []Finding{{Level: preflight.OK,
+			Text: "ConfigMap kubeadm-config names Bulkhead's files: `kubeadm upgrade` keeps them"}}
 	}
 	return nil
 }

@@ -18,27 +18,39 @@ import (
 )
 
 // guards returns the state of every node. Without the DaemonSet, no node is guarded.
-func (s *snapshot) guards() []Node {
+func (s *snapshot) guards(proxied []string) []Node {
+	reasons := map[string]string{}
+	for _, node := range proxied {
+		name, reason, _ := strings.Cut(node, " (")
+		reasons[name] = webhook.Loggable(strings.TrimSuffix(reason, ")"))
+	}
 	all := []Node{}
 	for i := range s.nodes {
-		all = append(all, Node{Name: s.nodes[i].Name, Guard: s.guard(&s.nodes[i])})
+		node := Node{Name: s.nodes[i].Name}
+		reason, found := reasons[node.Name]
+		switch {
+		case reason != "":
+			node.Guard, node.Reason = Unknown, reason
+		case found:
+			node.Guard = Guarded
+		default:
+			node.Guard, node.Reason = s.withoutProxy(&s.nodes[i])
+		}
+		all = append(all, node)
 	}
 	return all
 }
 
-func (s *snapshot) guard(node *corev1.Node) Guard {
-	_, guarded := slices.BinarySearch(s.proxied, node.Name)
+func (s *snapshot) withoutProxy(node *corev1.Node) (Guard, string) {
 	switch {
-	case guarded:
-		return Guarded
 	case s.daemonSet == nil:
-		return NotGuarded
+		return NotGuarded, ""
 	case !labels.SelectorFromSet(s.daemonSet.Spec.Template.Spec.NodeSelector).Matches(labels.Set(node.Labels)):
-		return LeftOut
+		return LeftOut, ""
 	case !nodeReady(node):
-		return NodeNotReady
+		return Unknown, "the Node is not ready"
 	}
-	return NotGuarded
+	return NotGuarded, ""
 }
 
 func nodeReady(node *corev1.Node) bool {
@@ -64,11 +76,11 @@ func (s *snapshot) nodeFindings(r *Report) []Finding {
 		count[node.Guard]++
 		switch node.Guard {
 		case NotGuarded:
-			found = append(found, Finding{level, node.Name, "the kubelet is not guarded: kubelet-auth-proxy is not ready on " +
-				"this node", "run `bulkhead node install` on this node, then `bulkhead node status`"})
-		case NodeNotReady:
-			found = append(found, Finding{preflight.Warn, node.Name, "it is unknown whether the kubelet is guarded: the Node " +
-				"is not ready", "repair the kubelet, or delete the Node if the machine is gone"})
+			found = append(found, Finding{level, node.Name, "the kubelet is not guarded: it is not behind kubelet-auth-proxy",
+				"run `bulkhead node install` on this node, then `bulkhead node status`"})
+		case Unknown:
+			found = append(found, Finding{preflight.Warn, node.Name, "it is unknown whether the kubelet is guarded: " +
+				node.Reason, "repair the kubelet, or delete the Node if the machine is gone"})
 		}
 	}
 	summary := fmt.Sprintf("%d of %d kubelets are guarded by kubelet-auth-proxy", count[Guarded], len(r.Nodes))
@@ -93,7 +105,8 @@ func (s *snapshot) noProxy(r *Report, verified bool) []Finding {
 		return []Finding{{preflight.Warn, "", text, "to guard them, run `bulkhead install --kubelet-api`; this is as it " +
 			"should be if you chose --kubelet-api=false"}}
 	case recorded:
-		return []Finding{{Level: preflight.OK, Text: "no kubelet is guarded: only profile hardened has kubelet-auth-proxy"}}
+		return []Finding{{Level: preflight.OK, Text: "no kubelet is guarded: only profile hardened has " +
+			host.KubeletAuthProxy}}
 	}
 	return nil
 }

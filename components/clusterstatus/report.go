@@ -127,12 +127,13 @@ const (
 	NotGuarded Guard = "not guarded"
 	// LeftOut means that the DaemonSet's node selector does not match the node.
 	LeftOut Guard = "left out"
-	// NodeNotReady means that the Node is not ready. So the state of its proxy is not known.
-	NodeNotReady Guard = "node not ready"
+	Unknown Guard = "unknown"
 )
 
 // Node is the state of one node.
 type Node struct {
 	Name  string `json:"name"`
 	Guard Guard  `json:"guard"`
+	// Reason is why the state is unknown.
+	Reason string `json:"reason,omitempty"`
 }

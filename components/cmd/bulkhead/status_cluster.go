@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
@@ -92,13 +92,15 @@ func (c *clusterStatus) run(cmd *cobra.Command, common *hostFlags, output string
 	if err != nil {
 		return fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
 	}
-	client, err := kubernetes.NewForConfig(config)
+	config.QPS = -1 // the number of requests is small, so they need no throttle
+	client, err := cluster.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
 	}
-	options := clusterstatus.Options{Client: client, Layout: common.layout, HostTimeout: c.timeout, Now: time.Now}
+	options := clusterstatus.Options{Client: client.Kubernetes, ProxiedNodes: client.ProxiedNodes, Layout: common.layout,
+		HostTimeout: c.timeout, Now: time.Now}
 	if !c.noCertificates {
-		options.Exec = clusterstatus.NewExec(config, client)
+		options.Exec = clusterstatus.NewExec(config, client.Kubernetes)
 	}
 	report, err := clusterstatus.Collect(cmd.Context(), options)
 	if err != nil {
@@ -169,7 +171,7 @@ func certificatesEnd(h clusterstatus.Host, now time.Time) string {
 // printGuards prints the names of nodes that are not guarded. -o json has all names.
 func printGuards(out io.Writer, nodes []clusterstatus.Node) {
 	for _, state := range []clusterstatus.Guard{clusterstatus.Guarded, clusterstatus.NotGuarded, clusterstatus.LeftOut,
-		clusterstatus.NodeNotReady} {
+		clusterstatus.Unknown} {
 		var names []string
 		for _, n := range nodes {
 			if n.Guard == state {
