@@ -9,7 +9,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
@@ -165,5 +167,32 @@ func TestErrorsOfTheAPI(t *testing.T) {
 	if want := "cannot list the nodes with kubelet-auth-proxy: denied; use"; report != nil || err == nil ||
 		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("report %v, error %v, want %s", report, err, want)
+	}
+}
+
+func TestFindingsOfAHealthyCluster(t *testing.T) {
+	want := []Finding{
+		{Level: "OK", Text: "2 of 2 control-plane hosts have Bulkhead, and its components are ready"},
+		{Level: "OK", Text: "hosts have the same version, profile, mode and configuration"},
+		{Level: "OK", Text: "ConfigMap kubeadm-config names Bulkhead's files: `kubeadm upgrade` keeps them"},
+		{Level: "OK", Text: "3 of 3 kubelets are guarded by kubelet-auth-proxy"},
+		{Level: "OK", Text: "all certificates are renewed in time; the first ends at 2026-05-01T12:00:00Z"},
+	}
+	if diff := cmp.Diff(want, newTestCluster(t).collect(t).Findings); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWorstFindingsAreFirst(t *testing.T) {
+	c := newTestCluster(t)
+	c.entries["cp3"] = c.entries["cp1"]                                                       // WARN
+	c.certificates["bulkhead-certs-cp1"] = certificates(t, now, "it has expired")             // FAIL
+	c.certificates["bulkhead-certs-cp2"] = certificates(t, now.Add(time.Hour), "1h0m0s left") // WARN
+	var levels []string
+	for _, f := range c.collect(t).Findings {
+		levels = append(levels, string(f.Level))
+	}
+	if got := strings.Join(levels, " "); got != "FAIL WARN WARN OK OK OK OK" {
+		t.Errorf("levels %s", got)
 	}
 }
