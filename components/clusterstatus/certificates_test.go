@@ -87,6 +87,19 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestInterrupt: after Ctrl-C there is no report that calls the hosts dead.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := newTestCluster(t).options()
+	o.Exec = func(ctx context.Context, _, _ string, _ []string) ([]byte, error) {
+		cancel()
+		return nil, ctx.Err()
+	}
+	if report, err := Collect(ctx, o); report != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("report %v, error %v", report, err)
+	}
+}
+
 // TestHostsAreReadAtTheSameTime: each host answers only after the other host was asked.
 func TestHostsAreReadAtTheSameTime(t *testing.T) {
 	c := newTestCluster(t)

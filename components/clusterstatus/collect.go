@@ -76,6 +76,9 @@ func Collect(ctx context.Context, o Options) (*Report, error) {
 		readCertificates(ctx, o, s, r.Hosts)
 	}
 	wait.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, cannot("list the nodes with kubelet-auth-proxy", err)
 	}

@@ -71,7 +71,7 @@ func (s *snapshot) staleEntries() []Finding {
 		if !slices.Contains(nodes, name) {
 			found = append(found, Finding{preflight.Warn, webhook.Loggable(name), "ConfigMap " + hostsConfigMap +
 				" has an entry of this host, but the cluster has no control-plane Node with this name",
-				"if the host was removed, delete its key: kubectl -n kube-system edit configmap " + hostsConfigMap})
+				"if the host was removed, run `bulkhead install` on another host again: it removes the entry"})
 		}
 	}
 	return found

@@ -61,7 +61,7 @@ type clusterStatus struct {
 
 func (c *clusterStatus) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.on, "cluster", false, "Show all hosts and nodes of the cluster. --kubeconfig then has credentials that "+
-		"may read kube-system and Nodes; without it, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
+		"may read kube-system, Nodes and kubelets; without it, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
 	fs.BoolVar(&c.noCertificates, "no-certificates", false,
 		"With --cluster: do not show certificates. Without this flag, the credentials must allow pods/exec in kube-system.")
 	fs.DurationVar(&c.timeout, "host-timeout", 5*time.Second,
@@ -164,6 +164,8 @@ func certificatesEnd(h clusterstatus.Host, now time.Time) string {
 		return "unknown: " + shortCell(h.CertificatesUnknown)
 	case end.IsZero():
 		return "-"
+	case !end.After(now):
+		return end.Format(time.DateOnly) + " (expired)"
 	}
 	return fmt.Sprintf("%s (in %d days)", end.Format(time.DateOnly), int(end.Sub(now)/day))
 }

@@ -33,7 +33,8 @@ func clusterReport() *clusterstatus.Report {
 		Hosts: []clusterstatus.Host{
 			{Node: "cp1", State: clusterstatus.Installed, Entry: entry, Certificates: ends},
 			{Node: "cp2", State: clusterstatus.Installed, Entry: entry, CertificatesUnknown: "no answer within 5s"},
-			{Node: "cp3", State: clusterstatus.NotInstalled}},
+			{Node: "cp3", State: clusterstatus.NotInstalled},
+			{Node: "cp4", State: clusterstatus.NotRecorded, Certificates: []clusterstatus.Certificate{{NotAfter: statusNow}}}},
 		Nodes: []clusterstatus.Node{{Name: "cp1", Guard: clusterstatus.Guarded}, {Name: "win1", Guard: clusterstatus.LeftOut}},
 		Findings: []clusterstatus.Finding{{Level: preflight.Fail, Where: "cp3", Text: "Bulkhead is not installed",
 			Next: "run `bulkhead install`"}, {Level: preflight.OK, Text: "fine"}},
@@ -54,6 +55,7 @@ func TestClusterText(t *testing.T) {
 cp1   installed      v0.2.0   hardened  enforce  3f9a1c2b7d10   2026-04-30 (in 60 days)
 cp2   installed      v0.2.0   hardened  enforce  3f9a1c2b7d10   unknown: no answer within 5s
 cp3   not installed  -        -         -        -              -
+cp4   not recorded   -        -         -        -              2026-03-01 (expired)
 
 rule modes on cp1: enforce, NA-CSR-1=off
 rule modes on cp2: enforce, NA-CSR-1=off
