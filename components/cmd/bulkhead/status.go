@@ -60,21 +60,7 @@ func newStatusCommand() *cobra.Command {
 			if !installed {
 				return nil
 			}
-			for _, component := range []host.Component{host.NodeAuthorizer, host.NodeRestriction} {
-				printHealth(out, component.Name, component.Ready(cmd.Context()))
-			}
-			if _, err := os.Stat(common.layout.KubeletApproverManifest()); err == nil {
-				printHealth(out, "kubelet-approver",
-					controlplane.StaticPod{Layout: common.layout, MirrorPods: client,
-						Container: controlplane.ApproverContainer}.Ready(cmd.Context()))
-			}
-			if _, err := os.Stat(common.layout.ScopeSyncManifest()); err == nil {
-				printHealth(out, "scope-sync",
-					controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: scope.SyncName}.Ready(cmd.Context()))
-			}
-			printHealth(out, "certs",
-				controlplane.StaticPod{Layout: common.layout, MirrorPods: client,
-					Container: controlplane.CertsContainer}.Ready(cmd.Context()))
+			common.printComponents(cmd.Context(), out, client)
 			policy, err := common.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err
@@ -179,6 +165,27 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 		row(out, "", "node-restriction is registered through the API: a user who may delete a ValidatingWebhookConfiguration "+
 			"can remove it")
 	}
+}
+
+// printComponents prints whether Bulkhead's components on this host are ready.
+func (f *hostFlags) printComponents(ctx context.Context, out io.Writer, client *cluster.Client) {
+	for _, component := range []host.Component{host.NodeAuthorizer, host.NodeRestriction} {
+		printHealth(out, component.Name, component.Ready(ctx))
+	}
+	for _, pod := range []struct{ container, manifest string }{
+		{controlplane.ApproverContainer, f.layout.KubeletApproverManifest()},
+		{scope.SyncName, f.layout.ScopeSyncManifest()},
+	} {
+		if _, err := os.Stat(pod.manifest); err == nil {
+			f.printStaticPod(ctx, out, client, pod.container)
+		}
+	}
+	f.printStaticPod(ctx, out, client, controlplane.CertsContainer)
+}
+
+func (f *hostFlags) printStaticPod(ctx context.Context, out io.Writer, client *cluster.Client, container string) {
+	printHealth(out, container,
+		controlplane.StaticPod{Layout: f.layout, MirrorPods: client, Container: container}.Ready(ctx))
 }
 
 func printHealth(out io.Writer, component string, err error) {

@@ -34,8 +34,10 @@ func clusterReport() *clusterstatus.Report {
 			{Node: "cp1", State: clusterstatus.Installed, Entry: entry, Certificates: ends},
 			{Node: "cp2", State: clusterstatus.Installed, Entry: entry, CertificatesUnknown: "no answer within 5s"},
 			{Node: "cp3", State: clusterstatus.NotInstalled},
-			{Node: "cp4", State: clusterstatus.NotRecorded, Certificates: []clusterstatus.Certificate{{NotAfter: statusNow}}}},
-		Nodes: []clusterstatus.Node{{Name: "cp1", Guard: clusterstatus.Guarded}, {Name: "win1", Guard: clusterstatus.LeftOut}},
+			{Node: "cp4", State: clusterstatus.NotRecorded,
+				Certificates: []clusterstatus.Certificate{{NotAfter: statusNow}}}},
+		Nodes: []clusterstatus.Node{{Name: "cp1", Guard: clusterstatus.Guarded},
+			{Name: "win1", Guard: clusterstatus.LeftOut}},
 		Findings: []clusterstatus.Finding{{Level: preflight.Fail, Where: "cp3", Text: "Bulkhead is not installed",
 			Next: "run `bulkhead install`"}, {Level: preflight.OK, Text: "fine"}},
 	}
