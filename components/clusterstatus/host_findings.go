@@ -38,6 +38,8 @@ func hostFindings(all []Host, l host.Layout) []Finding {
 
 func stateFindings(h Host) []Finding {
 	switch h.State {
+	case Installed:
+		return nil
 	case NotInstalled:
 		return []Finding{{preflight.Fail, h.Node, "Bulkhead is not installed: kube-apiserver on this host decides without it",
 			"run `bulkhead install --config=FILE` on this host, with the file of the other hosts"}}

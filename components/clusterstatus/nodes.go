@@ -68,13 +68,14 @@ func (s *snapshot) nodeFindings(r *Report) []Finding {
 		level = preflight.Fail
 	}
 	if s.daemonSet == nil {
-		return s.noProxy(r, verified)
+		return noProxy(r, verified)
 	}
 	found := s.proxyImage(r)
 	count := map[Guard]int{}
 	for _, node := range r.Nodes {
 		count[node.Guard]++
 		switch node.Guard {
+		case Guarded, LeftOut:
 		case NotGuarded:
 			found = append(found, Finding{level, node.Name, "the kubelet is not guarded: it is not behind kubelet-auth-proxy",
 				"run `bulkhead node install` on this node, then `bulkhead node status`"})
@@ -83,16 +84,19 @@ func (s *snapshot) nodeFindings(r *Report) []Finding {
 				node.Reason, "repair the kubelet, or delete the Node if the machine is gone"})
 		}
 	}
+	if len(found) > 0 {
+		return found
+	}
 	summary := fmt.Sprintf("%d of %d kubelets are guarded by kubelet-auth-proxy", count[Guarded], len(r.Nodes))
 	if count[LeftOut] > 0 {
 		summary += fmt.Sprintf("; the node selector of the DaemonSet leaves out %d", count[LeftOut])
 	}
-	return append([]Finding{{Level: preflight.OK, Text: summary}}, found...)
+	return []Finding{{Level: preflight.OK, Text: summary}}
 }
 
 // noProxy judges a cluster without kubelet-auth-proxy. Profile parity and --kubelet-api=false have
 // none.
-func (s *snapshot) noProxy(r *Report, verified bool) []Finding {
+func noProxy(r *Report, verified bool) []Finding {
 	recorded := slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Entry != nil })
 	hardened := slices.ContainsFunc(r.Hosts, func(h Host) bool {
 		return h.Entry != nil && h.Entry.Profile == string(controlplane.Hardened)
