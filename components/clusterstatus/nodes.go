@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
@@ -45,7 +44,7 @@ func (s *snapshot) withoutProxy(node *corev1.Node) (Guard, string) {
 	switch {
 	case s.daemonSet == nil:
 		return NotGuarded, ""
-	case !labels.SelectorFromSet(s.daemonSet.Spec.Template.Spec.NodeSelector).Matches(labels.Set(node.Labels)):
+	case !selects(&s.daemonSet.Spec.Template.Spec, node):
 		return LeftOut, ""
 	case !nodeReady(node):
 		return Unknown, "the Node is not ready"
@@ -89,7 +88,7 @@ func (s *snapshot) nodeFindings(r *Report) []Finding {
 	}
 	summary := fmt.Sprintf("%d of %d kubelets are guarded by kubelet-auth-proxy", count[Guarded], len(r.Nodes))
 	if count[LeftOut] > 0 {
-		summary += fmt.Sprintf("; the node selector of the DaemonSet leaves out %d", count[LeftOut])
+		summary += fmt.Sprintf("; the DaemonSet leaves out %d", count[LeftOut])
 	}
 	return []Finding{{Level: preflight.OK, Text: summary}}
 }

@@ -39,6 +39,9 @@ func TestNodes(t *testing.T) {
 			c.nodes["w1"].Labels["kubernetes.io/os"] = "windows"
 			c.proxied = []string{"cp1", "cp2"}
 		}, LeftOut, nil},
+		{"Windows node whose kubelet is behind a proxy", func(_ *testing.T, c *testCluster) {
+			c.nodes["w1"].Labels["kubernetes.io/os"] = "windows"
+		}, Guarded, nil},
 		{"no proxy, and the Node is not ready", func(_ *testing.T, c *testCluster) {
 			c.nodes["w1"].Status.Conditions[0].Status = corev1.ConditionUnknown
 			c.proxied = []string{"cp1", "cp2"}

@@ -125,7 +125,7 @@ type Guard string
 const (
 	Guarded    Guard = "guarded"
 	NotGuarded Guard = "not guarded"
-	// LeftOut means that the DaemonSet's node selector does not match the node.
+	// LeftOut means that the DaemonSet does not select the node, for example a Windows node.
 	LeftOut Guard = "left out"
 	Unknown Guard = "unknown"
 )
