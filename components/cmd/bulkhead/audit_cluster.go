@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
@@ -38,14 +39,22 @@ const (
 // anywhereOrAdmin opens a client as kubectl does. On a control-plane host without a kubeconfig it
 // uses the administrator's.
 func anywhereOrAdmin(kubeconfig string) (kubernetes.Interface, error) {
-	client, err := anywhere(kubeconfig)
+	config, err := anywhereOrAdminConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}
+
+func anywhereOrAdminConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := anywhereConfig(kubeconfig)
 	if err == nil || kubeconfig != "" || !clientcmd.IsEmptyConfig(err) {
-		return client, err
+		return config, err
 	}
 	if _, missing := os.Stat(adminKubeconfig); missing != nil {
 		return nil, err
 	}
-	return anywhere(adminKubeconfig)
+	return anywhereConfig(adminKubeconfig)
 }
 
 // podLog is the log of one container.

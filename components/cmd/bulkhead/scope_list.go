@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -50,6 +51,14 @@ It can be run anywhere, and changes nothing.`,
 
 // anywhere opens a client with a kubeconfig, as kubectl does.
 func anywhere(kubeconfig string) (kubernetes.Interface, error) {
+	config, err := anywhereConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}
+
+func anywhereConfig(kubeconfig string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
@@ -58,7 +67,7 @@ func anywhere(kubeconfig string) (kubernetes.Interface, error) {
 	}
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	return kubernetes.NewForConfig(config)
+	return config, nil
 }
 
 func printScopes(ctx context.Context, out io.Writer, client kubernetes.Interface, output string, now time.Time) error {

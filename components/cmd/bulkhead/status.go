@@ -27,15 +27,24 @@ func newStatusCommand() *cobra.Command {
 		common hostFlags
 		policy pki.Policy
 		output string
+		all    clusterStatus
 	)
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is installed on this host, and its health",
+		Long:  statusHelp,
 		Example: "  bulkhead status\n" +
-			"  bulkhead status -o yaml > bulkhead.yaml",
+			"  bulkhead status -o yaml > bulkhead.yaml\n" +
+			"  bulkhead status --cluster --kubeconfig=admin.conf",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
+			if err := all.validate(cmd.Flags()); err != nil {
+				return err
+			}
+			if all.on {
+				return all.run(cmd, &common, output)
+			}
 			if output != "" {
 				return common.printInstalledConfig(out, output)
 			}
@@ -51,21 +60,7 @@ func newStatusCommand() *cobra.Command {
 			if !installed {
 				return nil
 			}
-			for _, component := range []host.Component{host.NodeAuthorizer, host.NodeRestriction} {
-				printHealth(out, component.Name, component.Ready(cmd.Context()))
-			}
-			if _, err := os.Stat(common.layout.KubeletApproverManifest()); err == nil {
-				printHealth(out, "kubelet-approver",
-					controlplane.StaticPod{Layout: common.layout, MirrorPods: client,
-						Container: controlplane.ApproverContainer}.Ready(cmd.Context()))
-			}
-			if _, err := os.Stat(common.layout.ScopeSyncManifest()); err == nil {
-				printHealth(out, "scope-sync",
-					controlplane.StaticPod{Layout: common.layout, MirrorPods: client, Container: scope.SyncName}.Ready(cmd.Context()))
-			}
-			printHealth(out, "certs",
-				controlplane.StaticPod{Layout: common.layout, MirrorPods: client,
-					Container: controlplane.CertsContainer}.Ready(cmd.Context()))
+			common.printComponents(cmd.Context(), out, client)
 			policy, err := common.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err
@@ -76,8 +71,10 @@ func newStatusCommand() *cobra.Command {
 	}
 	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
+	all.add(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", "",
-		"yaml prints only what is installed, as a file for bulkhead install --config. It does not check the components.")
+		"yaml prints only what is installed, as a file for bulkhead install --config. It does not check the components. "+
+			"With --cluster: text or json.")
 	return cmd
 }
 
@@ -172,6 +169,27 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 		row(out, "", "node-restriction is registered through the API: a user who may delete a ValidatingWebhookConfiguration "+
 			"can remove it")
 	}
+}
+
+// printComponents prints whether Bulkhead's components on this host are ready.
+func (f *hostFlags) printComponents(ctx context.Context, out io.Writer, client *cluster.Client) {
+	for _, component := range []host.Component{host.NodeAuthorizer, host.NodeRestriction} {
+		printHealth(out, component.Name, component.Ready(ctx))
+	}
+	for _, pod := range []struct{ container, manifest string }{
+		{controlplane.ApproverContainer, f.layout.KubeletApproverManifest()},
+		{scope.SyncName, f.layout.ScopeSyncManifest()},
+	} {
+		if _, err := os.Stat(pod.manifest); err == nil {
+			f.printStaticPod(ctx, out, client, pod.container)
+		}
+	}
+	f.printStaticPod(ctx, out, client, controlplane.CertsContainer)
+}
+
+func (f *hostFlags) printStaticPod(ctx context.Context, out io.Writer, client *cluster.Client, container string) {
+	printHealth(out, container,
+		controlplane.StaticPod{Layout: f.layout, MirrorPods: client, Container: container}.Ready(ctx))
 }
 
 func printHealth(out io.Writer, component string, err error) {

@@ -45,10 +45,11 @@ func New(kubeconfig, endpoint string) (*Client, error) {
 	// The requests come one after the other, so they need no throttle. With client-go's default of
 	// five requests a second, an installation would spend most of its time waiting.
 	config.QPS = -1
-	return newForConfig(config)
+	return NewForConfig(config)
 }
 
-func newForConfig(config *rest.Config) (*Client, error) {
+// NewForConfig connects to the API server that config names.
+func NewForConfig(config *rest.Config) (*Client, error) {
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
