@@ -111,23 +111,30 @@ func (i *Identity) HTTP() (*http.Client, string, error) {
 }
 
 // NewConnections returns the identity with a new connection for each request, so that a load
-// balancer chooses a server for each.
-func (i *Identity) NewConnections() *Identity {
+// balancer chooses a server for each. failed is called for each connection that brings no answer.
+func (i *Identity) NewConnections(failed func(error)) *Identity {
 	other := *i
 	other.config = rest.CopyConfig(i.config)
 	// A connection of HTTP/2 is shared, also by requests that ask to close it.
 	other.config.NextProtos = []string{"http/1.1"}
-	other.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return closingTransport{next} })
+	other.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return closingTransport{next, failed} })
 	return &other
 }
 
 // closingTransport closes the connection after each request.
-type closingTransport struct{ http.RoundTripper }
+type closingTransport struct {
+	http.RoundTripper
+	failed func(error)
+}
 
 func (c closingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	request.Close = true
-	return c.RoundTripper.RoundTrip(request)
+	response, err := c.RoundTripper.RoundTrip(request)
+	if err != nil && request.Context().Err() == nil {
+		c.failed(err)
+	}
+	return response, err
 }
 
 // At returns the identity at another address of the cluster, such as one of several API servers.

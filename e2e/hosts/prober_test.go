@@ -11,7 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
@@ -19,15 +19,19 @@ import (
 // pace is the time between two calls of a client.
 const pace = 100 * time.Millisecond
 
-// client sends one request again and again, each on a new connection, and counts the failures.
+// client reads one object again and again, each time on a new connection, and counts the failures.
+// It is client-go, as in kubectl and the kubelet: it sends a GET again if the server closes the
+// connection without an answer, as a server that is about to end can do.
 type client struct {
-	name    string
-	who     *Identity
-	request Request
+	name   string
+	path   string
+	client rest.Interface
 
 	mu     sync.Mutex
 	calls  int
 	failed []string
+	// noAnswer are the errors of connections, also those after which client-go has tried again.
+	noAnswer []string
 	// down is the time between the first failure of a series and the next success, in all.
 	down    time.Duration
 	downNow time.Time
@@ -37,22 +41,22 @@ func (c *client) run(ctx context.Context) {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		code, message, err := c.who.Send(ctx, c.request)
+		err := c.client.Get().AbsPath(c.path).Do(ctx).Error()
 		if ctx.Err() != nil {
 			return
 		}
-		c.record(code, message, err)
+		c.record(err)
 		<-ticker.C
 	}
 }
 
-func (c *client) record(code int, message string, err error) {
+func (c *client) record(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
 	now := time.Now()
-	if err != nil || code != 200 {
-		c.failed = append(c.failed, fmt.Sprintf("%s: %d %s %v", now.Format("15:04:05.000"), code, message, err))
+	if err != nil {
+		c.failed = append(c.failed, now.Format("15:04:05.000: ")+err.Error())
 		if c.downNow.IsZero() {
 			c.downNow = now
 		}
@@ -67,8 +71,24 @@ func (c *client) record(code int, message string, err error) {
 func (c *client) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprintf("%d calls, %d failed, no answers for %s in all", c.calls, len(c.failed),
-		c.down.Round(time.Millisecond))
+	return fmt.Sprintf("%d calls, %d failed, failing for %s in all; %d connections without an answer", c.calls,
+		len(c.failed), c.down.Round(time.Millisecond), len(c.noAnswer))
+}
+
+func (c *client) connectionFailed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noAnswer = append(c.noAnswer, err.Error())
+}
+
+// newClient returns a client of the identity. Its requests begin when it runs.
+func newClient(name string, who *Identity, path string) *client {
+	GinkgoHelper()
+	c := &client{name: name, path: path}
+	clientset, err := who.NewConnections(c.connectionFailed).Client()
+	Expect(err).NotTo(HaveOccurred())
+	c.client = clientset.CoreV1().RESTClient()
+	return c
 }
 
 func (c *client) failures() []string {
@@ -91,15 +111,14 @@ func startProbers(ctx context.Context) *probers {
 	GinkgoHelper()
 	kubelet, err := suite.RealKubelet(ctx, suite.Worker)
 	Expect(err).NotTo(HaveOccurred())
-	system := Get(corev1.SchemeGroupVersion.WithResource("namespaces")).Named("kube-system")
+	const namespace = "/api/v1/namespaces/kube-system"
 	p := &probers{balanced: []*client{
-		{name: "an administrator, through the load balancer", who: suite.AsAdmin().NewConnections(), request: system},
-		{name: "a kubelet, through the load balancer", who: kubelet.NewConnections(),
-			request: Get(api.Nodes).Named(suite.Worker)},
+		newClient("an administrator, through the load balancer", suite.AsAdmin(), namespace),
+		newClient("a kubelet, through the load balancer", kubelet, "/api/v1/nodes/"+suite.Worker),
 	}}
 	for _, node := range findControlPlanes(ctx) {
-		p.direct = append(p.direct, &client{name: "the API server of " + node.Name,
-			who: suite.AsAdmin().NewConnections().At(address(&node)), request: system})
+		p.direct = append(p.direct,
+			newClient("the API server of "+node.Name, suite.AsAdmin().At(address(&node)), namespace))
 	}
 	probing, stop := context.WithCancel(context.Background())
 	p.stop = stop
@@ -115,6 +134,11 @@ func (p *probers) end() {
 	p.running.Wait()
 	for _, c := range append(p.balanced, p.direct...) {
 		Measured(c.name, c.String())
+	}
+	for _, c := range p.balanced {
+		for _, text := range append(c.failed, c.noAnswer...) {
+			GinkgoWriter.Println(c.name + ": " + text)
+		}
 	}
 }
 
