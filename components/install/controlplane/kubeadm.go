@@ -65,8 +65,8 @@ func (p *plan) wireKubeadm(current string) (edited string, saved bool, err error
 	return edited, true, err
 }
 
-// deferKubeadm leaves the edit to another host. All hosts with the same flags make the same text of
-// it, so each of them can restore the original later.
+// deferKubeadm leaves the edit to another host. It saves the original, so that each host can restore
+// it later.
 func (p *plan) deferKubeadm(current string, others otherHosts) error {
 	edited, saved, err := p.wireKubeadm(current)
 	if err != nil {
@@ -80,7 +80,6 @@ func (p *plan) deferKubeadm(current string, others otherHosts) error {
 			strings.Join(others.stopped, ", "))
 	case edited == current:
 	case saved:
-		p.record.Kubeadm.Written = journal.Hash([]byte(edited))
 		p.Note("kubeadm-config does not name Bulkhead's files until `bulkhead install` with these settings has run on: "+
 			"%s\n             Until then, `kubeadm upgrade` on a host with Bulkhead takes Bulkhead out of kube-apiserver "+
 			"there, until `bulkhead install` runs again", names)
@@ -97,12 +96,37 @@ func (p *plan) rememberKubeadm(current string) {
 	wiring, read := kubeadmWiring(p.Layout, p.record), kubeadmconfig.Read(current)
 	if !kubeadmconfig.Wired(current, wiring) {
 		p.record.Kubeadm = Edit{Modes: read.Modes}
-	} else if journal.Hash([]byte(current)) != p.record.Kubeadm.Written {
+	} else if !p.isFromOriginal(p.record.Kubeadm, current) {
 		p.record.Kubeadm.Drifted = true
 	}
 	if !kubeadmconfig.AdmissionWired(current, wiring) {
 		p.record.Kubeadm.Admission = read.Before
 	}
+}
+
+// isFromOriginal is true if the text has Bulkhead's edits and no other change since the original was
+// saved. Another host may have edited it, with the same or other settings.
+func (in *Installer) isFromOriginal(edit Edit, current string) bool {
+	if journal.Hash([]byte(current)) == edit.Written {
+		return true
+	}
+	original, saved, err := atomicfile.Read(in.Layout.OriginalKubeadm())
+	if err != nil || !saved {
+		return false
+	}
+	// Bulkhead's own edit has the layout that its removal gives to any text.
+	edited, err := kubeadmconfig.Wire(string(original.Data), kubeadmWiring(in.Layout, Record{Profile: Hardened}),
+		edit.kubeadm())
+	if err != nil {
+		return false
+	}
+	unwiring := kubeadmWiring(in.Layout, Record{Profile: InTree})
+	want, err := kubeadmconfig.Unwire(edited, unwiring, edit.kubeadm())
+	if err != nil {
+		return false
+	}
+	got, err := kubeadmconfig.Unwire(current, unwiring, edit.kubeadm())
+	return err == nil && got == want
 }
 
 // tryRestoreKubeadm restores the configuration if the API answers. Otherwise removeEntry does it,
@@ -124,7 +148,7 @@ func (in *Installer) restoreKubeadm(ctx context.Context, edit Edit) (bool, error
 		return false, err
 	}
 	changed, err := in.Kubeadm.EditKubeadmConfig(ctx, func(current string) (string, error) {
-		if saved && !edit.Drifted && journal.Hash([]byte(current)) == edit.Written {
+		if saved && !edit.Drifted && in.isFromOriginal(edit, current) {
 			return string(original.Data), nil
 		}
 		return kubeadmconfig.Unwire(current, kubeadmWiring(in.Layout, Record{Profile: InTree}), edit.kubeadm())
