@@ -68,16 +68,25 @@ func (b *bom) addProgram(p platform, program string) error {
 	}
 	b.programs = append(b.programs, added)
 	b.link(documentID, "DESCRIBES", added.SPDXID)
-	library := &debug.Module{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}
-	for _, module := range append([]*debug.Module{library}, info.Deps...) {
-		if module.Replace != nil {
-			module = module.Replace
-		}
+	for _, module := range modulesOf(info) {
 		if err := b.addModule(added.SPDXID, module); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// modulesOf returns the modules in a program, as they were compiled: a replacement instead of the
+// module that it replaces. Go's standard library has the name that vulnerability databases use.
+func modulesOf(info *debug.BuildInfo) []*debug.Module {
+	modules := []*debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
+	for _, module := range info.Deps {
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		modules = append(modules, module)
+	}
+	return modules
 }
 
 // notInID matches what an SPDX identifier cannot have.

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,6 +69,10 @@ func TestBOMIsTheSameEachTime(t *testing.T) {
 
 func TestBOMListsProgramsAndModules(t *testing.T) {
 	_, document := testBOM(t, "v0.2.0", testSource, "a")
+	byID := func(a, b spdxPackage) int { return strings.Compare(a.SPDXID, b.SPDXID) }
+	if !slices.IsSortedFunc(document.Packages, byID) {
+		t.Error("the packages are not sorted")
+	}
 	packages := map[string]spdxPackage{}
 	for _, p := range document.Packages {
 		if packages[p.SPDXID].Name != "" {
@@ -106,6 +112,19 @@ func TestBOMListsProgramsAndModules(t *testing.T) {
 		}
 	}
 	t.Error("no package for Go's standard library")
+}
+
+func TestModulesOf(t *testing.T) {
+	var got []string
+	for _, module := range modulesOf(&debug.BuildInfo{GoVersion: "go1.26.8", Deps: []*debug.Module{
+		{Path: "example.test/a", Version: "v1.0.0"},
+		{Path: "example.test/b", Version: "v1.0.0", Replace: &debug.Module{Path: "example.test/fork", Version: "v2.0.0"}},
+	}}) {
+		got = append(got, module.Path+"@"+module.Version)
+	}
+	if want := "stdlib@1.26.8 example.test/a@v1.0.0 example.test/fork@v2.0.0"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func TestBOMNeedsGoPrograms(t *testing.T) {

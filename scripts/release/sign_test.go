@@ -109,7 +109,7 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 	half := writePEM(t, folder, "half.pem", "EC PRIVATE KEY", der[:10], nil)
 	for path, want := range map[string]string{
 		filepath.Join(folder, "missing"): "no such file", write(t, folder, "empty.pem", ""): "no PEM block",
-		public: "no PEM block", encrypted: "encrypted", half: "cannot read the private key", edKey: "ed25519",
+		public: "no PEM block", encrypted: "it is encrypted", half: "cannot read the private key", edKey: "ed25519",
 	} {
 		if _, err := readPrivateKey(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("private key %s: %v, want %q", filepath.Base(path), err, want)
