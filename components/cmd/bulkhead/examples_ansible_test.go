@@ -43,7 +43,7 @@ var modules = map[string][]string{
 }
 
 // otherPrograms are the programs that the plays run in addition to this one.
-var otherPrograms = []string{"pgrep", "rm"}
+var otherPrograms = []string{"rm"}
 
 // settings returns the variables of group_vars that are strings or booleans.
 func settings(t *testing.T) map[string]string {

@@ -28,6 +28,8 @@ import (
 	_ "sigs.k8s.io/cluster-api/version"
 )
 
+// examples is outside of this module, so the cache of go test does not see a change there. After a
+// change, run the tests with -count=1.
 const examples = "../../../manifests/examples/cluster-api/"
 
 // definition returns the schema of one version of a resource.
