@@ -55,8 +55,8 @@ func unguardedObjects() ([]*unstructured.Unstructured, error) {
 	return slices.Concat(policy, scope, objects), err
 }
 
-// runProxy applies the DaemonSet and the objects that it needs. On each node, the pod waits until
-// `bulkhead node install` has created its directory.
+// runProxy applies the DaemonSet and the objects that it needs. On each node, the proxy is idle until
+// `bulkhead node install` has created its files.
 func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
 	if !p.GuardsKubelets() {
 		return p.stopProxy(ctx)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
@@ -39,10 +40,11 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 	return nil
 }
 
-// Installed reports whether this node has any of Bulkhead's files.
+// Installed reports whether this node has any of Bulkhead's files. The directory of the proxy does
+// not count: the kubelet creates it for an idle proxy.
 func (k *Installer) Installed() bool {
-	for _, path := range append(k.Layout.RenewalUnits(), k.Layout.Node(), k.Layout.KubeletProxy(),
-		k.Layout.KubeletUnit()) {
+	for _, path := range slices.Concat(k.Layout.RenewalUnits(), k.proxyFiles(),
+		[]string{k.Layout.Node(), k.Layout.KubeletUnit()}) {
 		if atomicfile.Exists(path) {
 			return true
 		}
@@ -76,7 +78,7 @@ func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
 }
 
 // unguard removes the configuration that makes the kubelet accept only its proxy. It also removes
-// the proxy's directory, without which the proxy does not start.
+// the proxy's directory, so that the next proxy is idle.
 func (k *Installer) unguard(ctx context.Context) error {
 	if _, err := removeFiles(k.Layout.KubeletUnit()); err != nil {
 		return err
