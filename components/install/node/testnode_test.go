@@ -69,6 +69,8 @@ type testNode struct {
 	// cluster denies the request.
 	certificate string
 	restarts    int
+	// asked is how often the API server was asked for the proxy.
+	asked int
 	// proxyLate is how often the cluster answers that there is no proxy yet.
 	proxyLate int
 	// duringEvict, if set, is called while the proxy ends.
@@ -192,6 +194,10 @@ func (n *testNode) Systemctl(ctx context.Context, args ...string) (string, error
 			}
 			n.units[unit] = true
 		}
+	case "is-enabled":
+		if !n.units[args[1]] {
+			return "", errors.New("disabled")
+		}
 	case "disable":
 		for _, unit := range args[2:] {
 			delete(n.units, unit)
@@ -238,6 +244,7 @@ func (n *testNode) Closed(_ context.Context, client pki.Pair, clients LoopbackCl
 }
 
 func (n *testNode) Proxy(context.Context) (Proxy, error) {
+	n.asked++
 	if n.apiAway {
 		return Proxy{}, errors.New("connection refused")
 	}

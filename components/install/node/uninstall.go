@@ -32,6 +32,13 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 		k.Logf("Nothing had to be changed: the kubelet of this host is not behind kubelet-auth-proxy.")
 		return nil
 	}
+	// A start of the kubelet also starts this unit of a machine image, which would install again.
+	if _, err := k.System.Systemctl(ctx, "is-enabled", InstallUnit); err == nil {
+		if _, err := k.System.Systemctl(ctx, "disable", "--now", InstallUnit); err != nil {
+			return fmt.Errorf("%w\nnothing has been changed: it would install again", err)
+		}
+		k.Note("%s is disabled. To install again with it: systemctl enable --now %s", InstallUnit, InstallUnit)
+	}
 	k.Logf("Taking the kubelet of this host out from behind kubelet-auth-proxy")
 	if _, err := k.RunAll(ctx, k.uninstallSteps(timeout)); err != nil {
 		return fmt.Errorf("%w\nthe steps before it are done: run `bulkhead node uninstall` again", err)
