@@ -24,7 +24,7 @@ const recordOfEverything = `{"profile": "hardened", "image": "registry.example/b
 "certificates": {"validity": 172800000000000, "renewBefore": 86400000000000},
 "beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000,
 "credentialProviderTokens": true, "proxyFlags": {"authentication-token-webhook": "false",
-"authorization-webhook-cache-authorized-ttl": "1m0s"}},
+"authorization-webhook-cache-authorized-ttl": "1m0s"}, "nodeSelector": "pool notin (edge,gpu)"},
 "kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
 
 // resolve returns the options of `bulkhead install` with these arguments on a host with this state.
@@ -168,7 +168,7 @@ func TestConfigCommands(t *testing.T) {
 	state := t.TempDir()
 	writeRecord(t, state, recordOfEverything)
 	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m, credentialProviderTokens: true}\n" +
-		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, authentication: {webhook: {enabled: false}}, " +
+		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, nodeSelector: \"pool notin (edge,gpu)\", authentication: {webhook: {enabled: false}}, " +
 		"authorization: {webhook: {cacheAuthorizedTTL: 60s}}}\n" +
 		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
 	for _, tc := range []struct {

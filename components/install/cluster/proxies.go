@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // proxyDaemonSet is defined in manifests/kubelet-auth-proxy.
@@ -73,6 +74,22 @@ func (c *Client) listensOnLoopback(ctx context.Context, node string) (bool, erro
 		return false, fmt.Errorf("its /configz has the address %q", running.KubeletConfig.Address)
 	}
 	return address.IsLoopback(), nil
+}
+
+// NodesWithout returns the nodes whose labels the selector does not match.
+func (c *Client) NodesWithout(ctx context.Context, selector labels.Selector) ([]string, error) {
+	nodes, err := c.Kubernetes.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("listing nodes: %w", err)
+	}
+	var left []string
+	for i := range nodes.Items {
+		if !selector.Matches(labels.Set(nodes.Items[i].Labels)) {
+			left = append(left, nodes.Items[i].Name)
+		}
+	}
+	slices.Sort(left)
+	return left, nil
 }
 
 // readyProxies returns the nodes on which kubelet-auth-proxy is ready, idle or not.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
@@ -51,6 +52,21 @@ func TestProxiedNodes(t *testing.T) {
 		if diff := cmp.Diff(tc.want, append([]string{}, got...)); diff != "" || err != nil {
 			t.Errorf("%s: error %v; -want +got:\n%s", tc.name, err, diff)
 		}
+	}
+}
+
+func TestNodesWithout(t *testing.T) {
+	node := func(name, pool string) *corev1.Node {
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pool": pool}}}
+	}
+	client := &Client{Kubernetes: fake.NewClientset(node("worker-3", "edge"), node("worker-1", "edge"), node("worker-2", "a"))}
+	selector, err := labels.Parse("pool!=edge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.NodesWithout(t.Context(), selector)
+	if diff := cmp.Diff([]string{"worker-1", "worker-3"}, got); diff != "" || err != nil {
+		t.Errorf("error %v; -want +got:\n%s", err, diff)
 	}
 }
 
