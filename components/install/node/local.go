@@ -83,10 +83,15 @@ func (h LocalHost) Proxy(ctx context.Context) (Proxy, error) {
 	if err != nil {
 		return Proxy{}, err
 	}
-	return findPod(ctx, client, h.Layout.NodeName())
+	found, err := processes("/proc", host.KubeletAuthProxy)
+	if err != nil {
+		return Proxy{}, err
+	}
+	return findPod(ctx, client, h.Layout.NodeName(), len(found) > 0)
 }
 
-func findPod(ctx context.Context, client kubernetes.Interface, name string) (Proxy, error) {
+// findPod returns the proxy from the objects of the API. process is true if it has a process.
+func findPod(ctx context.Context, client kubernetes.Interface, name string, process bool) (Proxy, error) {
 	pods, err := client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String(),
 		LabelSelector: labels.Set{"app.kubernetes.io/name": host.KubeletAuthProxy,
@@ -106,7 +111,7 @@ func findPod(ctx context.Context, client kubernetes.Interface, name string) (Pro
 	for _, a := range node.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
 			return Proxy{Address: net.JoinHostPort(a.Address, strconv.Itoa(kubeletPort)),
-				Starting: starting(&pods.Items[at])}, nil
+				Starting: starting(&pods.Items[at], process)}, nil
 		}
 	}
 	return Proxy{}, errors.New("this Node has no internal IP in its status")
@@ -116,8 +121,9 @@ func findPod(ctx context.Context, client kubernetes.Interface, name string) (Pro
 // start such a pod before, so nothing is to be waited for.
 const formerVolume = "kubelet-has-moved"
 
-// starting returns "" if the container of the proxy runs.
-func starting(pod *corev1.Pod) string {
+// starting returns "" if the container of the proxy runs. The status of the pod alone is no sign: after
+// a restart of the host it is that of the container before, until the kubelet reports again.
+func starting(pod *corev1.Pod, process bool) string {
 	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == formerVolume }) {
 		return ""
 	}
@@ -127,8 +133,10 @@ func starting(pod *corev1.Pod) string {
 			continue
 		}
 		switch state := status.State; {
-		case state.Running != nil:
+		case state.Running != nil && process:
 			return ""
+		case state.Running != nil:
+			detail = "it has no process on this host"
 		case state.Waiting != nil:
 			detail = strings.TrimSuffix(state.Waiting.Reason+": "+state.Waiting.Message, ": ")
 		case state.Terminated != nil:

@@ -195,6 +195,8 @@ func TestFindPod(t *testing.T) {
 		want   Proxy
 		fails  bool
 	}{
+		{"pod without a process, after a restart of the host", fake.NewClientset(node, running),
+			Proxy{address, startsNot + "it has no process on this host"}, false},
 		{"pod that runs", fake.NewClientset(node, running), Proxy{Address: address}, false},
 		{"no pod", fake.NewClientset(node), Proxy{}, false},
 		{"pod that ends", fake.NewClientset(node, pod(func(p *corev1.Pod) {
@@ -216,7 +218,7 @@ func TestFindPod(t *testing.T) {
 			p.Spec.Volumes = []corev1.Volume{{Name: "kubelet-has-moved"}}
 		})), Proxy{Address: address}, false},
 	} {
-		got, err := findPod(t.Context(), tc.client, "worker-1")
+		got, err := findPod(t.Context(), tc.client, "worker-1", !strings.Contains(tc.want.Starting, "no process"))
 		if got != tc.want || (err != nil) != tc.fails {
 			t.Errorf("%s: %+v, %v", tc.name, got, err)
 		}
