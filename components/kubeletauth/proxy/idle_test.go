@@ -54,7 +54,7 @@ type idleProxy struct {
 	ended  chan error
 }
 
-func startIdle(t *testing.T, ctx context.Context) *idleProxy { //nolint:revive // T first, as in other helpers
+func startIdle(ctx context.Context, t *testing.T) *idleProxy {
 	t.Helper()
 	registry := metrics.NewKubeRegistry()
 	dir := filepath.Join(t.TempDir(), "files")
@@ -91,7 +91,7 @@ func (p *idleProxy) shows(path, want string) {
 	p.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		got := "no answer"
-		response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", p.config.HealthPort, path)) //nolint:noctx // a test
+		response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", p.config.HealthPort, path))
 		if err == nil {
 			body, _ := io.ReadAll(response.Body)
 			_ = response.Body.Close()
@@ -107,7 +107,7 @@ func (p *idleProxy) shows(path, want string) {
 }
 
 func TestIdleProxyIsReadyWhileTheKubeletIsReachable(t *testing.T) {
-	p := startIdle(t, t.Context())
+	p := startIdle(t.Context(), t)
 	p.shows("/livez", "200")
 	p.shows("/readyz", "503 not ready: the kubelet, which does not listen")
 	p.shows("/metrics", "bulkhead_kubelet_proxy_idle 1")
@@ -120,7 +120,7 @@ func TestIdleProxyIsReadyWhileTheKubeletIsReachable(t *testing.T) {
 }
 
 func TestIdleProxyEndsWhenTheLastFileExists(t *testing.T) {
-	p := startIdle(t, t.Context())
+	p := startIdle(t.Context(), t)
 	p.write("a")
 	p.shows("/metrics", "bulkhead_kubelet_proxy_idle 1")
 	select {
@@ -153,7 +153,7 @@ func gauges(t *testing.T, gatherer metrics.Gatherer) string {
 }
 
 func TestIdleProxyEndsWithAnErrorWhenItsDirectoryIsDeleted(t *testing.T) {
-	p := startIdle(t, t.Context())
+	p := startIdle(t.Context(), t)
 	p.shows("/livez", "200")
 	if err := os.RemoveAll(p.dir); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestIdleProxyEndsWithAnErrorWhenItsDirectoryIsDeleted(t *testing.T) {
 
 func TestIdleProxyIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := startIdle(t, ctx)
+	p := startIdle(ctx, t)
 	p.shows("/livez", "200")
 	cancel()
 	if err := <-p.ended; !errors.Is(err, context.Canceled) {
