@@ -81,11 +81,9 @@ func TestKubeletAuthProxyIsConfined(t *testing.T) {
 		1, true, false, false, true, 65532, 65532, true, false, false, nil, []corev1.Capability{"ALL"},
 		corev1.SeccompProfileTypeRuntimeDefault,
 		map[string]corev1.HostPathType{
-			"/etc/kubernetes/bulkhead/kubelet-auth-proxy": corev1.HostPathDirectory,
-			// The file exists after the kubelet has moved to loopback.
-			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/kubelet-serving.pem": corev1.HostPathFile,
-			// On a node with an older version this directory does not exist.
-			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/crl-state": "",
+			// On a node that is not guarded, the proxy is idle and the directories are empty.
+			"/etc/kubernetes/bulkhead/kubelet-auth-proxy":           corev1.HostPathDirectoryOrCreate,
+			"/etc/kubernetes/bulkhead/kubelet-auth-proxy/crl-state": corev1.HostPathDirectoryOrCreate,
 		},
 		map[string]bool{revocationlist.Name: true}, []string{"crl-state"}, "system-node-critical", kubeletAuthProxy,
 		[]corev1.Toleration{{Operator: corev1.TolerationOpExists}},

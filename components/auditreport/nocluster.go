@@ -6,6 +6,7 @@ package auditreport
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -82,6 +83,10 @@ func (noCluster) APIServer(context.Context) ([]string, error) { return nil, errN
 
 func (noCluster) LastReported(context.Context, string) (noderestriction.Reported, error) {
 	return noderestriction.Reported{}, errNoCluster
+}
+
+func (noCluster) LastJoined(context.Context, string) (time.Time, error) {
+	return time.Time{}, errNoCluster
 }
 
 func (noCluster) ProviderIDOwner(context.Context, string, string) (string, error) {

@@ -71,7 +71,8 @@ func serverFindings(h Host, l host.Layout) []Finding {
 		if flag.have == flag.want {
 			continue
 		}
-		next := installAgain + ": another program has changed the manifest of kube-apiserver since"
+		next := installAgain + ": another program has changed the manifest of kube-apiserver since. " +
+			"After a restart of kube-apiserver, its kubelet needs up to a minute to report the new flags"
 		if flag.have != "" {
 			next += ". If Bulkhead's files are in another directory, give --state-dir"
 		}

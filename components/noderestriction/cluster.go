@@ -5,6 +5,7 @@ package noderestriction
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -66,6 +67,10 @@ type Cluster interface {
 	// LastReported returns the last addresses, port and host name that a Node of that name
 	// reported. The Node may be deleted. The result is the zero value if it never reported any.
 	LastReported(ctx context.Context, node string) (Reported, error)
+	// LastJoined returns when the newest request of a bootstrapper for the client certificate of that
+	// node was created, if it was approved. It returns the zero time if there is none. Such requests
+	// are deleted after an hour.
+	LastJoined(ctx context.Context, node string) (time.Time, error)
 	// ProviderIDOwner returns the name of a Node that has the providerID. It ignores the Node that
 	// is named by the parameter but. It returns "" if there is none. The answer may be a few
 	// seconds old.
@@ -109,6 +114,9 @@ type Reported struct {
 	KubeletPort int32
 	// Hostname is the last value of the label kubernetes.io/hostname.
 	Hostname string
+	// Created is when the Node with these addresses was created, and PortCreated when the Node with
+	// this port was.
+	Created, PortCreated time.Time
 }
 
 // Authorizer says whether an administrator has granted a node a right.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -38,6 +39,8 @@ type fakeCluster struct {
 	pools     map[string]string
 	histories map[string]NodeHistory
 	reported  map[string]Reported
+	joined    map[string]time.Time
+	joinedErr error
 	// claimErr and poolErr, if set, are returned for claims and pools.
 	claimErr, poolErr error
 	// err, if set, is returned by every method.
@@ -182,6 +185,10 @@ func (c *fakeCluster) History(_ context.Context, node string) (NodeHistory, erro
 		return NodeHistory{}, c.err
 	}
 	return c.histories[node], nil
+}
+
+func (c *fakeCluster) LastJoined(_ context.Context, node string) (time.Time, error) {
+	return c.joined[node], errors.Join(c.err, c.joinedErr)
 }
 
 func (c *fakeCluster) LastReported(_ context.Context, node string) (Reported, error) {

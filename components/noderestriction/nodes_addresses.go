@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -36,8 +37,8 @@ var (
 	addressChanged = rules.Rule{
 		ID: "NR-ADDRESS-3",
 		Description: "If a Node of its name has had addresses, a node reports only these, at least one of them, " +
-			"and its own name as host name. This includes a Node that was deleted while node-restriction ran. A " +
-			"cloud provider or an administrator sets new addresses.",
+			"and its own name as host name. This includes a Node that was deleted while node-restriction ran, unless " +
+			"a machine joined under its name since. A cloud provider or an administrator sets new addresses.",
 		Source:    "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
@@ -45,7 +46,7 @@ var (
 	addressPort = rules.Rule{
 		ID: "NR-ADDRESS-4",
 		Description: "If a Node of its name has had a kubelet port, a node reports no other port. This includes a " +
-			"Node that was deleted while node-restriction ran.",
+			"Node that was deleted while node-restriction ran, unless a machine joined under its name since.",
 		Source:    "Bulkhead; pkg/kubelet/client/kubelet_client.go GetConnectionInfo dials what the Node says",
 		Extension: true,
 		Optional:  true,
@@ -128,17 +129,40 @@ func (r *Restriction) checkAddressOthers(ctx context.Context, q *request,
 // compares with the recorded ones. Otherwise a node could first remove all addresses and then
 // report others.
 func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
-	known := old.Status.Addresses
-	if len(known) == 0 {
-		last, err := r.config.Cluster.LastReported(ctx, q.node)
-		if err != nil {
-			return q.raw(addressChanged, err)
-		}
-		known = last.Addresses
+	if len(old.Status.Addresses) > 0 {
+		return compareAddresses(q, old.Status.Addresses, node)
 	}
-	if len(known) == 0 {
+	last, err := r.config.Cluster.LastReported(ctx, q.node)
+	if err != nil {
+		return q.raw(addressChanged, err)
+	}
+	if len(last.Addresses) == 0 {
 		return nil
 	}
+	refused := compareAddresses(q, last.Addresses, node)
+	if refused == nil {
+		return nil
+	}
+	return r.unlessJoined(ctx, q, addressChanged, last.Created, refused)
+}
+
+// unlessJoined returns refused, unless a machine joined under the name of the node after that time,
+// which is when a Node of this name was created. A bootstrapper gets no certificate for the name of
+// a Node that exists (NR-BOOT-3). So that Node is deleted, and this machine is another one. A kubelet
+// that still has a certificate does not join: it registers again.
+func (r *Restriction) unlessJoined(ctx context.Context, q *request, by rules.Rule, created time.Time,
+	refused *rules.Decision) *rules.Decision {
+	joined, err := r.config.Cluster.LastJoined(ctx, q.node)
+	switch {
+	case err != nil:
+		return q.raw(by, err)
+	case !created.IsZero() && joined.After(created):
+		return nil
+	}
+	return refused
+}
+
+func compareAddresses(q *request, known []corev1.NodeAddress, node *corev1.Node) *rules.Decision {
 	if len(node.Status.Addresses) == 0 {
 		return q.forbid(addressChanged, fmt.Sprintf("node %q is not allowed to report no address any more", q.node))
 	}
@@ -153,15 +177,25 @@ func (r *Restriction) checkAddressChanged(ctx context.Context, q *request, old, 
 }
 
 func (r *Restriction) checkAddressPort(ctx context.Context, q *request, old, node *corev1.Node) *rules.Decision {
-	known := kubeletPort(old)
-	if known == 0 {
-		last, err := r.config.Cluster.LastReported(ctx, q.node)
-		if err != nil {
-			return q.raw(addressPort, err)
-		}
-		known = last.KubeletPort
+	if known := kubeletPort(old); known != 0 {
+		return comparePort(q, known, node)
 	}
-	if known == 0 || known == kubeletPort(node) {
+	last, err := r.config.Cluster.LastReported(ctx, q.node)
+	if err != nil {
+		return q.raw(addressPort, err)
+	}
+	if last.KubeletPort == 0 {
+		return nil
+	}
+	refused := comparePort(q, last.KubeletPort, node)
+	if refused == nil {
+		return nil
+	}
+	return r.unlessJoined(ctx, q, addressPort, last.PortCreated, refused)
+}
+
+func comparePort(q *request, known int32, node *corev1.Node) *rules.Decision {
+	if known == kubeletPort(node) {
 		return nil
 	}
 	return q.forbid(addressPort,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -160,6 +161,50 @@ func TestAddressesStay(t *testing.T) {
 	})
 	run(t, restrict(remembering(had)), []row{{name: "rule off: allowed",
 		write: making(reporting(0, "InternalIP", "192.0.2.3"))}})
+}
+
+// A machine that joins under the name of a deleted Node has a certificate that a bootstrapper
+// requested after that Node was created. A node with an old certificate does not.
+func TestMachineThatJoinedUnderTheNameOfADeletedNode(t *testing.T) {
+	had := reporting(10250, "InternalIP", "192.0.2.1")
+	other := reporting(10251, "InternalIP", "192.0.2.3")
+	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	joined := func(at time.Time) *fakeCluster {
+		c := remembering(had)
+		last := c.reported["me"]
+		last.Created, last.PortCreated = created, created
+		c.reported["me"], c.joined = last, map[string]time.Time{"me": at, "other": created.Add(time.Hour)}
+		return c
+	}
+	const address, port = `report the address "192.0.2.3" (InternalIP): it had others [NR-ADDRESS-3]`,
+		"change the port of its kubelet from 10250 to 10251 [NR-ADDRESS-4]"
+	for by, says := range map[rules.ID]string{"NR-ADDRESS-3": notAllowed + address, "NR-ADDRESS-4": notAllowed + port} {
+		run(t, restrict(joined(created.Add(time.Second)), enforce(by)), []row{
+			{name: "joined after the deleted Node was created: allowed", write: making(other)},
+			{name: "joined, and the Node has no status yet: allowed", write: changing("status", unchanged, other)},
+			{name: "joined, and the Node has a status: denied", write: changing("status", had, other), by: by, says: says},
+		})
+		run(t, restrict(joined(created), enforce(by)), []row{
+			{name: "joined before the deleted Node was created: denied", write: making(other), by: by, says: says},
+		})
+		run(t, restrict(joined(time.Time{}), enforce(by)), []row{
+			{name: "not joined: denied", write: making(other), by: by, says: says},
+			{name: "not joined, the same as before: allowed", write: making(had)},
+		})
+		unknown := joined(created.Add(time.Second))
+		last := unknown.reported["me"]
+		last.Created, last.PortCreated = time.Time{}, time.Time{}
+		unknown.reported["me"] = last
+		run(t, restrict(unknown, enforce(by)), []row{
+			{name: "creation of the deleted Node unknown: denied", write: making(other), by: by, says: says},
+		})
+		failing := joined(created.Add(time.Second))
+		failing.joinedErr = errors.New("no answer")
+		run(t, restrict(failing, enforce(by)), []row{
+			{name: "failed lookup: error", write: making(other), by: by, code: 500, says: "no answer [" + string(by) + "]"},
+			{name: "failed lookup that is not needed: allowed", write: making(had)},
+		})
+	}
 }
 
 func TestKubeletPortStays(t *testing.T) {

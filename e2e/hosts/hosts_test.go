@@ -84,8 +84,7 @@ var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(D
 		})
 
 		It("shows all hosts with the same version and settings", func(ctx SpecContext) {
-			out := onHost(ctx, hosts[1].Name, "bulkhead status --cluster --kubeconfig=/etc/kubernetes/admin.conf")
-			GinkgoWriter.Println(out)
+			out := eventuallyHealthy(ctx, hosts[1].Name)
 			for _, host := range hosts {
 				Expect(out).To(ContainSubstring(host.Name))
 			}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -102,4 +103,21 @@ func bulkheadObjects(ctx context.Context, host string) string {
 		"configmaps,leases,daemonsets,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings,flowschemas,"+
 		"prioritylevelconfigurations,validatingadmissionpolicies,validatingwebhookconfigurations --output=name | "+
 		"grep -i bulkhead || true", metav1.NamespaceSystem))
+}
+
+const (
+	clusterStatus = "bulkhead status --cluster --kubeconfig=/etc/kubernetes/admin.conf"
+	// reported is how long a kubelet may take to report its new static pods.
+	reported = 2 * time.Minute
+)
+
+// eventuallyHealthy returns the state of the cluster when it has no problem any more.
+func eventuallyHealthy(ctx context.Context, host string) (state string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (err error) {
+		state, err = suite.Host.Run(ctx, host, clusterStatus)
+		return err
+	}).WithTimeout(reported).WithPolling(time.Second).Should(Succeed())
+	GinkgoWriter.Println(state)
+	return state
 }

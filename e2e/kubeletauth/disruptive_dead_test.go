@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -21,8 +20,8 @@ import (
 )
 
 const (
-	// proxyFiles is the directory that the proxy's pod needs to start. asideFiles is its path while
-	// the proxy must stay down.
+	// proxyFiles is the directory with the files that the proxy needs to serve. asideFiles is its path
+	// while the proxy must not serve.
 	proxyFiles = StateDirectory + "/kubelet-auth-proxy"
 	asideFiles = "/etc/kubernetes/e2e-kubelet-auth-proxy"
 	// heartbeatTimeout bounds two heartbeats of a node. A heartbeat is every ten seconds.
@@ -45,7 +44,15 @@ var _ = Describe("while the worker's proxy is stopped,", Serial, Ordered,
 			onWorker(ctx, "mv "+proxyFiles+" "+asideFiles)
 			deleteProxy(ctx)
 			streams.expectCut(ctx, "the end of the proxy's pod")
-			eventuallyOnWorker(ctx, streamEndTimeout, "! "+proxyProcess)
+			eventuallyOnWorker(ctx, kubeletRestartTimeout, proxyIdle)
+		})
+
+		// Without its files, the new proxy is idle, but this node is guarded: the kubelet listens on
+		// loopback.
+		It("the idle proxy is not ready", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			Expect(onWorker(ctx, "curl --silent http://127.0.0.1:10466/readyz")).To(
+				ContainSubstring("the kubelet, which does not listen on an address of the node"))
+			Expect(isReady(must(proxyOf(ctx, suite.Worker)))).To(BeFalse())
 		})
 
 		It("the kubelet of this node is not reachable", Denies("KA-LOOPBACK-1"), func(ctx SpecContext) {
@@ -115,8 +122,7 @@ var _ = Describe("while the worker's proxy is stopped,", Serial, Ordered,
 
 		It("logs and exec work again after the proxy's restart", Allows("KA-CLOG-1"), Allows("KA-EXEC-1"),
 			func(ctx SpecContext) {
-				Expect(must(proxyOf(ctx, suite.Worker)).Status.Phase).To(Equal(corev1.PodPending),
-					"the proxy was stopped until now")
+				Expect(isReady(must(proxyOf(ctx, suite.Worker)))).To(BeFalse(), "the proxy did not serve until now")
 				since := time.Now()
 				bringProxyBack(ctx)
 				streams.expectRecovery(ctx, "the return of the proxy", since)
@@ -131,11 +137,12 @@ func deleteProxy(ctx context.Context) {
 	Expect(suite.Client.CoreV1().Pods(proxy.Namespace).Delete(ctx, proxy.Name, metav1.DeleteOptions{})).To(Succeed())
 }
 
-// bringProxyBack starts the proxy again. It is idempotent. The kubelet backs off for a pod whose
-// files are missing, so the pod is recreated.
+// bringProxyBack lets the proxy serve again. It is idempotent. The pod has mounted the directory that
+// the kubelet created, so it is recreated.
 func bringProxyBack(ctx context.Context) {
 	GinkgoHelper()
-	if onWorker(ctx, "test ! -e "+asideFiles+" || { mv "+asideFiles+" "+proxyFiles+" && echo moved; }") != "" {
+	if onWorker(ctx, "test ! -e "+asideFiles+" || { rm -rf "+proxyFiles+" && mv "+asideFiles+" "+proxyFiles+
+		" && echo moved; }") != "" {
 		Eventually(ctx, proxyOf).WithArguments(suite.Worker).WithTimeout(kubeletRestartTimeout).ShouldNot(BeNil())
 		deleteProxy(ctx)
 	}

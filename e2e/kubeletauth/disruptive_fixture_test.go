@@ -21,6 +21,9 @@ const (
 	kubeletProcess = "pgrep -x kubelet"
 	// proxyReady succeeds on the host of a node whose proxy is ready on the kubelet's port.
 	proxyReady = "curl --silent --show-error --fail --max-time 5 http://127.0.0.1:10466/readyz"
+	// proxyIdle succeeds on the host of a node whose proxy is idle.
+	proxyIdle = "curl --silent --show-error --fail --max-time 5 http://127.0.0.1:10466/metrics | " +
+		"grep '^bulkhead_kubelet_proxy_idle 1$'"
 )
 
 // onWorker runs a script on the worker's host. The script must succeed.

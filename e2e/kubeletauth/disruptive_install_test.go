@@ -42,7 +42,7 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 			func(ctx SpecContext) {
 				Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring("The kubelet listens as it did."))
 				streams.expectCut(ctx, "bulkhead node uninstall")
-				onWorker(ctx, "test ! -e "+proxyFiles+" && test ! -e "+StateDirectory+"/node && ! "+proxyProcess)
+				onWorker(ctx, "test ! -e "+proxyFiles+"/client.key && test ! -e "+StateDirectory+"/node")
 				// The kubelet itself answers: kubelet-auth-proxy adds a rule ID to its 401.
 				Expect(answered(ctx)).To(And(HaveField("Code", http.StatusUnauthorized), HaveField("Body", "Unauthorized")))
 			})
@@ -63,8 +63,20 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 				Expect(ended).NotTo(gexec.Exit(0))
 				Expect(ended.Err).To(gbytes.Say("tls: failed to verify certificate: x509: "))
 			}
-			onWorker(ctx, "! "+proxyProcess)
 		})
+
+		It("uninstall leaves an idle proxy, which does not stop an update", Allows("KA-LOOPBACK-1"),
+			func(ctx SpecContext) {
+				eventuallyOnWorker(ctx, kubeletRestartTimeout, proxyIdle+" && "+proxyReady)
+				before := must(proxyOf(ctx, suite.Worker)).UID
+				kubectl(ctx, "rollout", "restart", "--namespace="+systemNamespace, proxySet)
+				kubectl(ctx, "rollout", "status", "--namespace="+systemNamespace, proxySet, "--timeout=3m")
+				idle := must(proxyOf(ctx, suite.Worker))
+				Expect(idle.UID).NotTo(Equal(before))
+				Expect(isReady(idle)).To(BeTrue())
+				onWorker(ctx, proxyIdle)
+				eventuallyOnControlPlane(ctx, proxyReady)
+			})
 
 		It("install puts the kubelet behind its proxy again", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"),
 			Allows("KA-EXEC-1"),
@@ -85,7 +97,53 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 				Expect(onWorker(ctx, kubeletProcess) + onWorker(ctx, proxyProcess)).To(Equal(before))
 				streams.expectData(ctx)
 			})
+
+		// A machine image has the unit. It starts with the kubelet, also after `kubeadm join`.
+		It("unit installs the node when its kubelet starts", Allows("KA-LOOPBACK-1"), Allows("KA-CLOG-1"),
+			func(ctx SpecContext) {
+				onWorker(ctx, "bulkhead node uninstall")
+				DeferCleanup(func(ctx context.Context) {
+					onWorker(ctx, "systemctl disable --now "+installUnit+" || true; rm -f /etc/systemd/system/"+installUnit+
+						"; systemctl daemon-reload")
+				})
+				onWorker(ctx, "bulkhead node unit >/etc/systemd/system/"+installUnit+
+					"; systemctl daemon-reload; systemctl enable "+installUnit)
+				since := time.Now()
+				onWorker(ctx, "systemctl restart kubelet")
+				eventuallyOnWorker(ctx, 90*time.Second, "bulkhead node status | grep '^proxy  *ready$'")
+				Measured("a kubelet behind its proxy by the unit", time.Since(since).Round(time.Second).String())
+				eventuallyOnWorker(ctx, outputTimeout, "! systemctl is-active "+installUnit)
+				before := onWorker(ctx, kubeletProcess)
+				Expect(onWorker(ctx, "systemctl start "+installUnit+"; journalctl --sync; sleep 5; journalctl -n 2 -o cat -u "+
+					installUnit)).To(ContainSubstring("Nothing had to be changed"))
+				Expect(onWorker(ctx, kubeletProcess)).To(Equal(before), "a second start changes nothing")
+			})
+
+		It("uninstall disables the unit", Allows("KA-LOOPBACK-1"), func(ctx SpecContext) {
+			onWorker(ctx, "bulkhead node unit >/etc/systemd/system/"+installUnit+
+				"; systemctl daemon-reload; systemctl enable "+installUnit)
+			DeferCleanup(func(ctx context.Context) {
+				onWorker(ctx, "rm -f /etc/systemd/system/"+installUnit+"; systemctl daemon-reload")
+			})
+			Expect(onWorker(ctx, "bulkhead node uninstall")).To(ContainSubstring(installUnit + " is disabled"))
+			onWorker(ctx, "! systemctl is-enabled "+installUnit+" && sleep 5 && test ! -e "+StateDirectory+"/node")
+			Expect(onWorker(ctx, "bulkhead node install")).To(ContainSubstring("to its proxy only."))
+		})
 	})
+
+const (
+	proxySet    = "daemonset/bulkhead-kubelet-auth-proxy"
+	installUnit = "bulkhead-node-install.service"
+)
+
+// eventuallyOnControlPlane repeats a script until it succeeds.
+func eventuallyOnControlPlane(ctx context.Context, script string) {
+	GinkgoHelper()
+	Eventually(ctx, func() error {
+		_, err := suite.Host.Run(ctx, suite.ControlPlane, script)
+		return err
+	}).WithTimeout(kubeletRestartTimeout).WithPolling(200 * time.Millisecond).Should(Succeed())
+}
 
 // answered returns the answer at the worker's port to a caller without credentials. It accepts any
 // serving certificate.

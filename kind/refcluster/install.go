@@ -72,25 +72,14 @@ func (c *Cluster) WaitProxies(ctx context.Context) error {
 		})
 }
 
-// UninstallNodes uninstalls every node that has `bulkhead node install`. It waits until the API
-// shows no ready proxy. guarded is true if there was such a node.
+// UninstallNodes uninstalls every node that has `bulkhead node install`. guarded is true if there was
+// such a node.
 func (c *Cluster) UninstallNodes(ctx context.Context) (guarded bool, err error) {
 	there := c.guardedNodes(ctx)
 	if len(there) == 0 {
 		return false, nil
 	}
-	if err := c.onNodes(ctx, there, "leaving the kubelet to itself on ", "uninstall"); err != nil {
-		return true, err
-	}
-	return true, poll(ctx, time.Minute, func() (bool, error) {
-		ready, err := c.kubectl("get", "daemonset", "bulkhead-kubelet-auth-proxy", "--namespace=kube-system",
-			"--ignore-not-found",
-			"--output=jsonpath={.status.numberReady}").Output(ctx, io.Discard)
-		if err == nil && ready != "" && ready != "0" {
-			err = fmt.Errorf("%s of the proxies are ready", ready)
-		}
-		return err == nil, err
-	})
+	return true, c.onNodes(ctx, there, "leaving the kubelet to itself on ", "uninstall")
 }
 
 // guardedNodes returns the nodes with files of `bulkhead node install`, even if they are

@@ -86,11 +86,14 @@ type Certificates struct {
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
 }
 
-// KubeletAPI is the protection of the kubelets' API. Its fields have the names and the meaning of
-// those in KubeletConfiguration (kubelet.config.k8s.io/v1beta1).
+// KubeletAPI is the protection of the kubelets' API. Its fields about requests have the names and the
+// meaning of those in KubeletConfiguration (kubelet.config.k8s.io/v1beta1).
 type KubeletAPI struct {
 	// Enabled is true by default. Only hardened protects the kubelets' API.
-	Enabled        *bool          `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty"`
+	// NodeSelector is a label selector of the Linux nodes with kubelet-auth-proxy, in the form of
+	// kubectl -l. The default is all.
+	NodeSelector   string         `json:"nodeSelector,omitempty"`
 	Authentication Authentication `json:"authentication,omitzero"`
 	Authorization  Authorization  `json:"authorization,omitzero"`
 	// StreamingConnectionIdleTimeout is how long a stream may be idle. The default is 4h.

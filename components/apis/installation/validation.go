@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
@@ -88,7 +89,11 @@ func (r *Rules) validate(path *field.Path) field.ErrorList {
 
 func (k *KubeletAPI) validate(path *field.Path) field.ErrorList {
 	authorization := path.Child("authorization", "webhook")
-	return slices.Concat(
+	var errs field.ErrorList
+	if _, err := labels.Parse(k.NodeSelector); err != nil {
+		errs = append(errs, field.Invalid(path.Child("nodeSelector"), k.NodeSelector, err.Error()))
+	}
+	return slices.Concat(errs,
 		notNegative(path.Child("authentication", "webhook", "cacheTTL"), k.Authentication.Webhook.CacheTTL),
 		notNegative(authorization.Child("cacheAuthorizedTTL"), k.Authorization.Webhook.CacheAuthorizedTTL),
 		notNegative(authorization.Child("cacheUnauthorizedTTL"), k.Authorization.Webhook.CacheUnauthorizedTTL),

@@ -73,8 +73,8 @@ type podLogs struct {
 	progress io.Writer
 	report   *auditreport.Report
 	open     func(context.Context, podLog, time.Duration) (io.ReadCloser, error)
-	// incomplete is set if the log of a webhook cannot be read. Without it, findings are missing. A
-	// kubelet-auth-proxy may be waiting for `bulkhead node install`, so its log may be missing.
+	// incomplete is set if the log of a webhook cannot be read. Without it, findings are missing. The
+	// log of a kubelet-auth-proxy may be missing: its node may be down.
 	incomplete bool
 }
 

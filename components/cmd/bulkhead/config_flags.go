@@ -71,6 +71,7 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		"cert-renew-before":          orDuration(c.Certificates.RenewBefore, controlPlaneCertificates.RenewBefore),
 		kubeletAPIFlag:               fmt.Sprint(c.KubeletAPI.Enabled == nil || *c.KubeletAPI.Enabled),
 		proxyFlagsFlag:               proxyFlagsOf(c.KubeletAPI),
+		nodeSelectorFlag:             c.KubeletAPI.NodeSelector,
 		nodeScopeFlag:                fmt.Sprint(c.NodeScope.Enabled),
 		customResourcesFlag:          strings.Join(c.NodeScope.CustomResources, ","),
 	}
@@ -150,7 +151,7 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 	if r.Certificates.RenewBefore > 0 {
 		c.Certificates.RenewBefore = &metav1.Duration{Duration: r.Certificates.RenewBefore}
 	}
-	c.KubeletAPI.Enabled = r.KubeletAPI
+	c.KubeletAPI.Enabled, c.KubeletAPI.NodeSelector = r.KubeletAPI, r.Extensions.NodeSelector
 	c.NodeScope.Enabled = r.NodeScope.On
 	if r.NodeScope.CustomResources != "" {
 		c.NodeScope.CustomResources = strings.Split(r.NodeScope.CustomResources, ",")

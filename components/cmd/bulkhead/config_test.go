@@ -26,7 +26,7 @@ const recordOfEverything = `{"profile": "hardened", "image": "registry.example/b
 "beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000,
 "ignoreFailures": true, "denyUnknownResources": true,
 "credentialProviderTokens": true, "proxyFlags": {"authentication-token-webhook": "false",
-"authorization-webhook-cache-authorized-ttl": "1m0s"}},
+"authorization-webhook-cache-authorized-ttl": "1m0s"}, "nodeSelector": "pool notin (edge,gpu)"},
 "kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
 
 // resolve returns the options of `bulkhead install` with these arguments on a host with this state.
@@ -175,7 +175,8 @@ func TestConfigCommands(t *testing.T) {
 	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m, " +
 		"credentialProviderTokens: true, unknownResources: deny}\n" +
 		"nodeRestriction: {failurePolicy: Ignore}\n" +
-		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, authentication: {webhook: {enabled: false}}, " +
+		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, " +
+		"nodeSelector: \"pool notin (edge,gpu)\", authentication: {webhook: {enabled: false}}, " +
 		"authorization: {webhook: {cacheAuthorizedTTL: 60s}}}\n" +
 		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
 	for _, tc := range []struct {

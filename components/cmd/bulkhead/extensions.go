@@ -16,6 +16,7 @@ import (
 
 const (
 	proxyFlagsFlag   = "kubelet-auth-proxy-flags"
+	nodeSelectorFlag = "kubelet-node-selector"
 	modeFlag         = "mode"
 	extendTokensFlag = "extend-token-expiration" //nolint:gosec // the name of a flag
 
@@ -41,6 +42,7 @@ type extensionFlags struct {
 	grace               time.Duration
 	credentialProviders bool
 	proxyFlags          map[string]string
+	nodeSelector        string
 }
 
 func (f *extensionFlags) add(fs *pflag.FlagSet) {
@@ -77,6 +79,10 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 		"Flags of kubelet-auth-proxy on all nodes, name=value, as in authentication-token-webhook-cache-ttl=1m: whether it "+
 			"takes tokens, how long it caches answers, and how long a stream may be idle."+asBefore+
 			" on any control-plane host; an empty value restores the defaults.")
+	fs.StringVar(&f.nodeSelector, nodeSelectorFlag, "",
+		"Label selector of the Linux nodes that get kubelet-auth-proxy, as kubectl -l takes it: pool!=edge leaves out a "+
+			"pool. A kubelet that is left out still needs a serving certificate of the cluster before kube-apiserver "+
+			"verifies the certificates of kubelets."+asBefore+" on any control-plane host; an empty value selects all.")
 }
 
 // validate checks the flags that have one of two values.
@@ -131,6 +137,9 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 	}
 	if fs.Changed(proxyFlagsFlag) {
 		b.ProxyFlags = orNil(given.proxyFlags)
+	}
+	if fs.Changed(nodeSelectorFlag) {
+		b.NodeSelector = given.nodeSelector
 	}
 	return b, nil
 }

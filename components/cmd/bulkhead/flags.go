@@ -151,6 +151,7 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 		Opened:              opened,
 		Modes:               o.Extensions.Modes(o.Profile),
 		GuardsKubelets:      o.GuardsKubelets(),
+		NodeSelector:        o.Extensions.NodeSelector,
 		ExactTokens:         o.Profile == controlplane.Hardened && !o.Extensions.ExtendTokens,
 		AuditOnly:           o.Extensions.AuditOnly,
 		IgnoreFailures:      o.Extensions.IgnoreFailures,

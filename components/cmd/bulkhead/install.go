@@ -171,6 +171,6 @@ func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, extensi
 	o.NodeScope, errs[5] = f.nodeScope(fs, o.Profile, o.NodeScope)
 	o.KubeletAPISaid = fs.Changed(kubeletAPIFlag)
 	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed("rule-mode") ||
-		fs.Changed(proxyFlagsFlag)
+		fs.Changed(proxyFlagsFlag) || fs.Changed(nodeSelectorFlag)
 	return errors.Join(errs[:]...)
 }

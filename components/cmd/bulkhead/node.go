@@ -26,7 +26,8 @@ func newNodeCommand() *cobra.Command {
 		Long: `Run the commands of node as root on the host of a node, control plane or worker, one
 node at a time. They use the kubelet's own credentials.`,
 	}
-	cmd.AddCommand(newNodeInstallCommand(), newNodeUninstallCommand(), newNodeStatusCommand(), newNodeRenewCommand())
+	cmd.AddCommand(newNodeInstallCommand(), newNodeUninstallCommand(), newNodeStatusCommand(), newNodeRenewCommand(),
+		newNodeUnitCommand())
 	return cmd
 }
 
@@ -76,6 +77,7 @@ func newNodeInstallCommand() *cobra.Command {
 	var (
 		common  nodeFlags
 		options node.Options
+		wait    bool
 	)
 	cmd := &cobra.Command{
 		Use:   "install",
@@ -98,6 +100,11 @@ allows them. Clients on the node, also pods with hostNetwork, then reach the kub
 API without Bulkhead's rules. Only the kubelet's own authentication and authorization
 limit them. A later run without the flag keeps the setting.
 
+With --wait, the command can run before kubeadm join, and in a cluster that has no
+proxy yet. It waits without a limit, and touches nothing until this host is a node and
+its proxy runs. An installation that fails is rolled back and repeated. bulkhead node
+unit prints a unit of systemd for a machine image, which runs it.
+
 A kubelet that is not started as kubeadm starts it is refused.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -108,6 +115,9 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
 				return err
+			}
+			if wait {
+				return installer.InstallWhenReady(cmd.Context(), options)
 			}
 			return installer.Install(cmd.Context(), options)
 		},
@@ -121,6 +131,35 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
 		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the command restores "+
 			"the old state and fails.")
+	cmd.Flags().BoolVar(&wait, "wait", false,
+		"Wait, without a limit, until this host is a node of a cluster and the cluster's kubelet-auth-proxy runs on it. "+
+			"Repeat an installation that fails.")
+	return cmd
+}
+
+func newNodeUnitCommand() *cobra.Command {
+	var clients node.LoopbackClients
+	cmd := &cobra.Command{
+		Use:   "unit",
+		Short: "Print a systemd unit that installs the node when it joins",
+		Long: `Unit prints a unit of systemd for a machine image. It runs bulkhead node install --wait
+whenever the kubelet starts, with this program at its current path. On a machine that
+does not join, and in a cluster without Bulkhead, it waits and changes nothing. When the
+kubelet is behind its proxy, it ends.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			program, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("cannot find this program on the host: %w", err)
+			}
+			unit, err := node.Unit(program, clients)
+			if err == nil {
+				_, err = fmt.Fprint(cmd.OutOrStdout(), unit)
+			}
+			return err
+		},
+	}
+	cmd.Flags().Var(&clients, "loopback-clients", "`deny|allow`: the value of --loopback-clients in the unit.")
 	return cmd
 }
 

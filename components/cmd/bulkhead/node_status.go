@@ -34,13 +34,13 @@ func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
 	rotator := k.Layout.KubeletRotator(record.Certificates, time.Now)
 	row(out, "loopback clients", record.LoopbackClients.String()+": "+record.LoopbackClients.Description())
 	printHealth(out, "kubelet", k.System.Closed(ctx, rotator.Leaves[0].Pair, record.LoopbackClients))
-	switch address, err := k.System.ProxyAddress(ctx); {
+	switch proxy, err := k.System.Proxy(ctx); {
 	case err != nil:
 		row(out, "proxy", "unknown: cannot ask the API server: "+err.Error())
-	case address == "":
+	case proxy.Address == "":
 		row(out, "proxy", "none on this node: no client can reach the kubelet")
 	default:
-		printHealth(out, "proxy", k.System.ProxyServes(ctx, address))
+		printHealth(out, "proxy", k.System.ProxyServes(ctx, proxy.Address))
 	}
 	_, _ = fmt.Fprintln(out)
 	return printCertificates(out, rotator.Status())

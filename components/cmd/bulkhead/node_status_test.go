@@ -30,8 +30,10 @@ func (s statusSystem) Closed(_ context.Context, _ pki.Pair, clients node.Loopbac
 	return nil
 }
 
-func (statusSystem) ProxyAddress(context.Context) (string, error) { return "192.0.2.1:10250", nil }
-func (statusSystem) ProxyServes(context.Context, string) error    { return nil }
+func (statusSystem) ProxyServes(context.Context, string) error { return nil }
+func (statusSystem) Proxy(context.Context) (node.Proxy, error) {
+	return node.Proxy{Address: "192.0.2.1:10250"}, nil
+}
 
 func TestNodeStatusShowsLoopbackClients(t *testing.T) {
 	for _, tc := range []struct {

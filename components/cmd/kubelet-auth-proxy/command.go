@@ -19,7 +19,8 @@ themselves by client certificate or bearer token, as with the kubelet, and the A
 server decides what they may do, by SubjectAccessReview on nodes and their
 subresources.
 
-While the kubelet still has the port, the program waits for it. Certificates,
+While the kubelet still has the port, the program waits for it. With
+--wait-for-node-install, it is idle until the files of its node exist. Certificates,
 revocation lists and the kubeconfig are read again when they change.`
 
 // newCommand returns a command that calls run with a valid configuration.

@@ -25,6 +25,8 @@ type options struct {
 	may            authz.Options
 
 	kubelet, kubeletCert, kubeletKey string
+	// waitForInstall is true if the program is idle while the files of this node do not exist.
+	waitForInstall bool
 
 	addresses                     []string
 	port, healthPort              int
@@ -102,6 +104,10 @@ func (o *options) addKubelet(fs *pflag.FlagSet) {
 		"Where the kubelet listens. Only loopback is accepted. It has to show the certificate of --tls-cert-file.")
 	fs.StringVar(&o.kubeletCert, "kubelet-client-certificate", o.kubeletCert, "Certificate that the kubelet is shown.")
 	fs.StringVar(&o.kubeletKey, "kubelet-client-key", o.kubeletKey, "Key of that certificate.")
+	fs.BoolVar(&o.waitForInstall, "wait-for-node-install", o.waitForInstall,
+		"While the certificates, their keys or the client CA do not exist, be idle: listen only on the health port, and "+
+			"serve as soon as `bulkhead node install` has written them. An idle program is ready while another process, the "+
+			"kubelet, listens on --secure-port. Without this flag, a missing file ends the program.")
 }
 
 func (o *options) addServing(fs *pflag.FlagSet) {

@@ -109,7 +109,7 @@ func TestEveryFlagHasADescription(t *testing.T) {
 	o := defaultOptions()
 	sections := o.flags()
 	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig", "node-name",
-		"revoked-credentials", "rule-mode", "tls-cipher-suites"}
+		"revoked-credentials", "rule-mode", "tls-cipher-suites", "wait-for-node-install"}
 	flags := 0
 	for name, section := range sections.FlagSets {
 		if name == "logging" {

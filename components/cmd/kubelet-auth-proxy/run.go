@@ -35,6 +35,8 @@ func start(ctx context.Context, c *config) error {
 	return run(ctx, c)
 }
 
+const healthAddress = "127.0.0.1"
+
 // parts are the components of the program.
 type parts struct {
 	registry      metrics.KubeRegistry
@@ -51,6 +53,11 @@ type parts struct {
 // request is answered.
 func run(ctx context.Context, c *config) error {
 	p := &parts{registry: metrics.NewKubeRegistry()}
+	if c.waitForInstall {
+		if err := p.waitForInstall(ctx, c); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
 	if err := errors.Join(p.loadFiles(c), p.loadDecisions(c)); err != nil {
 		return err
 	}
@@ -69,6 +76,27 @@ func run(ctx context.Context, c *config) error {
 	group.Wait()
 	p.upstream.Close()
 	return err
+}
+
+// waitForInstall returns nil if ctx ends first.
+func (p *parts) waitForInstall(ctx context.Context, c *config) error {
+	files := []string{c.certFile, c.keyFile, c.kubeletCert, c.kubeletKey}
+	if c.who.ClientCAFile != "" {
+		files = append(files, c.who.ClientCAFile)
+	}
+	err := proxy.WaitForFiles(ctx, proxy.IdleConfig{
+		HealthAddress: healthAddress, HealthPort: c.healthPort, KubeletPort: c.port, Files: files,
+		Registry: p.registry, Gatherer: p.gatherer(),
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// gatherer returns all metrics. DefaultGatherer has those of libraries: Go, the process, API calls.
+func (p *parts) gatherer() metrics.Gatherer {
+	return prometheus.Gatherers{p.registry, legacyregistry.DefaultGatherer}
 }
 
 func (p *parts) loadFiles(c *config) (err error) {
@@ -116,12 +144,11 @@ func (p *parts) server(ctx context.Context, c *config) (*proxy.Server, error) {
 	}
 	clientCA := p.authenticator.ClientCA()
 	return proxy.NewServer(proxy.ServerConfig{
-		Addresses: c.addresses, Port: c.port, HealthAddress: "127.0.0.1", HealthPort: c.healthPort,
+		Addresses: c.addresses, Port: c.port, HealthAddress: healthAddress, HealthPort: c.healthPort,
 		Handler: handler, Serving: p.serving, ClientCA: clientCA, MinVersion: c.version, CipherSuites: c.suites,
 		MaxHeaderBytes: c.maxHeaderBytes, HeaderTimeout: c.headerTimeout, RequestTimeout: c.requestTimeout,
 		Connections: c.connections, Registry: p.registry,
-		// DefaultGatherer contains the metrics of libraries: Go, the process, API calls.
-		Gatherer: prometheus.Gatherers{p.registry, legacyregistry.DefaultGatherer},
+		Gatherer: p.gatherer(),
 		Expiries: map[string]serve.Expiry{
 			"kubelet-client": p.client.Expiry,
 			"client-ca": func() (end time.Time, ok bool) {

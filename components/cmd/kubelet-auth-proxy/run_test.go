@@ -76,7 +76,10 @@ type running struct {
 	ended            chan error
 }
 
-func begin(t *testing.T) *running {
+func begin(t *testing.T) *running { return beginWith(t, func(*options) {}) }
+
+// beginWith calls change after all files are written.
+func beginWith(t *testing.T, change func(*options)) *running {
 	t.Helper()
 	dir := t.TempDir()
 	r := &running{T: t, serving: identity(t, "system:node:n"), admin: identity(t, "admin"),
@@ -108,6 +111,7 @@ func begin(t *testing.T) *running {
 	o.kubeconfig, o.who.ClientCAFile, o.audit = filepath.Join(dir, "kubeconfig"), filepath.Join(dir, "ca.crt"), r.audit
 	o.certFile, o.keyFile = filepath.Join(dir, "serving.pem"), filepath.Join(dir, "serving.pem")
 	o.kubeletCert, o.kubeletKey = filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.pem")
+	change(o)
 	c, err := o.config()
 	if err != nil {
 		t.Fatal(err)
@@ -210,6 +214,50 @@ func TestRun(t *testing.T) {
 	text, err := os.ReadFile(r.audit)
 	if err != nil || strings.Count(string(text), "\n") != 9 || !strings.Contains(string(text), `"findings":["KA-AUD-1"]`) {
 		t.Errorf("audit log (%v):\n%s", err, text)
+	}
+}
+
+// On a node that is not guarded, the program is idle. It serves as soon as the files exist.
+func TestRunWaitsForNodeInstall(t *testing.T) {
+	var file string
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := beginWith(t, func(o *options) {
+		o.waitForInstall, file = true, o.certFile
+		rename(file, file+".later")
+	})
+	r.await("/metrics", "bulkhead_kubelet_proxy_idle 1")
+	if got := r.get("/metrics/resource", r.admin, ""); !strings.Contains(got, "connection refused") {
+		t.Errorf("the idle program answers %q", got)
+	}
+	rename(file+".later", file)
+	r.await("/readyz", "200 ok")
+	r.await("/metrics", "bulkhead_kubelet_proxy_idle 0")
+	if got := r.get("/metrics/resource", r.admin, ""); !strings.HasPrefix(got, "200 for ") {
+		t.Errorf("the program answers %q", got)
+	}
+	r.stop()
+	if err := <-r.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// An idle program that is stopped ends without an error.
+func TestStoppedWhileIdle(t *testing.T) {
+	r := beginWith(t, func(o *options) {
+		o.waitForInstall = true
+		if err := os.Remove(o.certFile); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.await("/livez", "200 ok")
+	r.stop()
+	if err := <-r.ended; err != nil {
+		t.Error(err)
 	}
 }
 

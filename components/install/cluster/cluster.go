@@ -31,6 +31,8 @@ const canaryNode = "bulkhead-canary"
 type Client struct {
 	Kubernetes kubernetes.Interface
 	dynamic    dynamic.Interface
+	// configz returns the configuration of a node's kubelet.
+	configz func(ctx context.Context, node string) ([]byte, error)
 }
 
 // New reads the administrator's kubeconfig and connects to the API server at endpoint.
@@ -58,7 +60,10 @@ func NewForConfig(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Kubernetes: typed, dynamic: untyped}, nil
+	configz := func(ctx context.Context, node string) ([]byte, error) {
+		return typed.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").DoRaw(ctx)
+	}
+	return &Client{Kubernetes: typed, dynamic: untyped, configz: configz}, nil
 }
 
 // Ready checks /readyz. In its first seconds a server can deny even the administrator's requests,

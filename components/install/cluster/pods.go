@@ -52,36 +52,6 @@ func (c *Client) ControlPlaneNodes(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// proxyDaemonSet is defined in manifests/kubelet-auth-proxy.
-const proxyDaemonSet = "bulkhead-kubelet-auth-proxy"
-
-// ProxiedNodes returns the nodes on which kubelet-auth-proxy is ready. A ready proxy uses the
-// kubelet's port.
-func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
-	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx,
-		metav1.ListOptions{LabelSelector: componentLabel + "kubelet-auth-proxy"})
-	if err != nil {
-		return nil, fmt.Errorf("listing pods of kubelet-auth-proxy: %w", err)
-	}
-	var nodes []string
-	for i := range pods.Items {
-		pod := &pods.Items[i]
-		owner := metav1.GetControllerOf(pod)
-		// Any user can set this label on a pod.
-		if owner != nil && owner.Kind == "DaemonSet" && owner.Name == proxyDaemonSet && ready(pod) {
-			nodes = append(nodes, pod.Spec.NodeName)
-		}
-	}
-	slices.Sort(nodes)
-	return slices.Compact(nodes), nil
-}
-
-func ready(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
 // MirrorPods returns the mirror pods of all static pods in the cluster.
 func (c *Client) MirrorPods(ctx context.Context) ([]corev1.Pod, error) {
 	pods, err := c.Kubernetes.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})

@@ -42,26 +42,3 @@ func TestMirrorPod(t *testing.T) {
 		}
 	}
 }
-
-// A ready proxy uses the kubelet's port. Any user can set the label on a pod.
-func TestProxiedNodes(t *testing.T) {
-	proxy := func(name, node, owner string, ready corev1.ConditionStatus) *corev1.Pod {
-		pod := staticPod(name, node, "kubelet-auth-proxy", nil)
-		if owner != "" {
-			pod.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: owner, Controller: new(true)}}
-		}
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
-		return pod
-	}
-	client := &Client{Kubernetes: fake.NewClientset(
-		proxy("p-1", "worker-2", proxyDaemonSet, corev1.ConditionTrue),
-		proxy("p-2", "worker-1", proxyDaemonSet, corev1.ConditionTrue),
-		proxy("p-3", "worker-3", proxyDaemonSet, corev1.ConditionFalse),
-		proxy("p-4", "worker-4", "other", corev1.ConditionTrue),
-		proxy("p-5", "worker-5", "", corev1.ConditionTrue),
-	)}
-	got, err := client.ProxiedNodes(t.Context())
-	if diff := cmp.Diff([]string{"worker-1", "worker-2"}, got); diff != "" || err != nil {
-		t.Errorf("error %v; -want +got:\n%s", err, diff)
-	}
-}

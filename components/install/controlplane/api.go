@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 )
@@ -54,6 +55,8 @@ type Nodes interface {
 	ControlPlaneNodes(context.Context) ([]string, error)
 	// ProxiedNodes returns the nodes whose kubelet is behind kubelet-auth-proxy.
 	ProxiedNodes(context.Context) ([]string, error)
+	// NodesWithout returns the nodes whose labels the selector does not match.
+	NodesWithout(context.Context, labels.Selector) ([]string, error)
 }
 
 // MirrorPods reads mirror pods. MirrorPod returns nil if the pod does not exist.

@@ -165,7 +165,7 @@ func (p *plan) printProxies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.finish(object, have); err != nil {
+		if err := p.finish(ctx, object, have); err != nil {
 			return err
 		}
 		p.would(!p.applied(have, object), "apply "+object.GetKind()+" "+object.GetName())

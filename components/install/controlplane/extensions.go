@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
@@ -46,6 +48,8 @@ type Extensions struct {
 	CredentialProviderTokens *bool `json:"credentialProviderTokens,omitempty"`
 	// ProxyFlags are flags of kubelet-auth-proxy, by name.
 	ProxyFlags map[string]string `json:"proxyFlags,omitempty"`
+	// NodeSelector is a label selector of the nodes with kubelet-auth-proxy. An empty one selects all.
+	NodeSelector string `json:"nodeSelector,omitempty"`
 }
 
 // ExtensionMode returns the profile's default mode of the optional rules. Hardened is stricter
@@ -74,6 +78,9 @@ func (b Extensions) Validate() error {
 	}
 	for _, err := range b.validateProxyFlags() {
 		problems = append(problems, fmt.Errorf("--kubelet-auth-proxy-flags: %w", err))
+	}
+	if _, err := labels.Parse(b.NodeSelector); err != nil {
+		problems = append(problems, fmt.Errorf("--kubelet-node-selector: %w", err))
 	}
 	return errors.Join(problems...)
 }

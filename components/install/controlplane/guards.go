@@ -91,8 +91,7 @@ func (p *plan) stopProxy(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// behindProxies returns the nodes whose kubelets can be reached only through their proxy. If the
-// proxy is ready, it uses the kubelet's port.
+// behindProxies returns the nodes whose kubelets can be reached only through their proxy.
 func (in *Installer) behindProxies(ctx context.Context) (string, error) {
 	nodes, err := in.Nodes.ProxiedNodes(ctx)
 	if err != nil {

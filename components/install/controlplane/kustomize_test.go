@@ -34,7 +34,7 @@ func applies(t *testing.T, o Options) map[string]*unstructured.Unstructured {
 		proxy, err := proxyObjects()
 		must(t, err)
 		for _, object := range proxy {
-			must(t, p.finish(object, nil))
+			must(t, p.finish(t.Context(), object, nil))
 			forgetHash(object)
 		}
 		all = append(all, proxy...)

@@ -6,6 +6,7 @@ package controlplane
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,8 +56,8 @@ func unguardedObjects() ([]*unstructured.Unstructured, error) {
 	return slices.Concat(policy, scope, objects), err
 }
 
-// runProxy applies the DaemonSet and the objects that it needs. On each node, the pod waits until
-// `bulkhead node install` has created its directory.
+// runProxy applies the DaemonSet and the objects that it needs. On each node, the proxy is idle until
+// `bulkhead node install` has created its files.
 func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
 	if !p.GuardsKubelets() {
 		return p.stopProxy(ctx)
@@ -70,7 +71,7 @@ func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
 		if err != nil {
 			return changed, err
 		}
-		if err := p.finish(object, have); err != nil {
+		if err := p.finish(ctx, object, have); err != nil {
 			return changed, err
 		}
 		if p.applied(have, object) {
@@ -84,11 +85,15 @@ func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// finish sets the image, the rule modes and the hash of the result in a DaemonSet. have is the
-// current DaemonSet.
-func (p *plan) finish(object, have *unstructured.Unstructured) error {
+// finish sets the image, the rule modes, the nodes and the hash of the result in a DaemonSet. have is
+// the current DaemonSet.
+func (p *plan) finish(ctx context.Context, object, have *unstructured.Unstructured) error {
 	if object.GetKind() != "DaemonSet" {
 		return nil
+	}
+	selector := p.sharedNodeSelector(have)
+	if err := errors.Join(p.keepProxies(ctx, have, selector), selectNodes(object, selector)); err != nil {
+		return err
 	}
 	modes, err := p.sharedModes(have)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
@@ -148,6 +149,15 @@ func (h *testHost) ControlPlaneNodes(context.Context) ([]string, error) {
 }
 
 func (h *testHost) ProxiedNodes(context.Context) ([]string, error) { return h.proxied, nil }
+
+func (h *testHost) NodesWithout(_ context.Context, selector labels.Selector) (left []string, err error) {
+	for node, set := range h.labels {
+		if !selector.Matches(set) {
+			left = append(left, node)
+		}
+	}
+	return left, nil
+}
 
 // MirrorPod returns a static pod as its manifest describes it, from the second request on. A real
 // kubelet is also slow.

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
@@ -79,6 +81,8 @@ type testHost struct {
 
 	// proxied are nodes whose kubelets are behind their proxies.
 	proxied []string
+	// labels are the labels of nodes.
+	labels map[string]labels.Set
 
 	components map[string]*running
 	// validated is the last admission configuration that was validated.

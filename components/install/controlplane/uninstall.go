@@ -171,6 +171,11 @@ func (in *Installer) removeState(context.Context) (changed bool, err error) {
 				"uninstall` too", in.Layout.State)
 			return changed, nil
 		}
+		if atomicfile.Exists(in.Layout.KubeletProxy()) {
+			in.Note("%s stays: the kubelet has created a directory in it for the pod of kubelet-auth-proxy. Remove it when "+
+				"that pod has ended", in.Layout.State)
+			return changed, nil
+		}
 		in.Note("%s stays: Bulkhead does not own all files in it", in.Layout.State)
 		return changed, nil
 	}

@@ -193,3 +193,27 @@ func TestSavedManifestIsNeverOlderThanTheCluster(t *testing.T) {
 		h.mustBe(first)
 	})
 }
+
+// The kubelet creates the directory of kubelet-auth-proxy for its pod, also on a node that is not
+// guarded.
+func TestUninstallSaysWhyTheStateDirectoryStays(t *testing.T) {
+	for name, tc := range map[string]struct {
+		left func(*testHost) string
+		says string
+	}{
+		"directory of an idle proxy": {func(h *testHost) string { return h.layout.KubeletProxy() },
+			"the kubelet has created a directory in it"},
+		"files of a guarded node": {func(h *testHost) string { return h.layout.Node() }, "Run `bulkhead node uninstall` too"},
+		"files of somebody else": {func(h *testHost) string { return h.layout.State + "/own" },
+			"Bulkhead does not own all files in it"},
+	} {
+		onHost(t, name, func(t *testing.T, h *testHost) {
+			must(t, h.installer().Install(t.Context(), options(Hardened)))
+			must(t, os.MkdirAll(tc.left(h), 0o755))
+			must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
+			if !strings.Contains(h.out.String(), tc.says) {
+				t.Errorf("the output lacks %q:\n%s", tc.says, &h.out)
+			}
+		})
+	}
+}

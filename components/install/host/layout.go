@@ -166,8 +166,8 @@ func (l Layout) OriginalKubeadm() string {
 // accepts, its configuration, and the record. No pod mounts it.
 func (l Layout) Node() string { return filepath.Join(l.State, "node") }
 
-// KubeletProxy is the directory that kubelet-auth-proxy mounts. The proxy's pod does not start
-// without it. So the proxy waits until the kubelet has released the port.
+// KubeletProxy is the directory that kubelet-auth-proxy mounts. On a node that is not guarded, the
+// kubelet creates it for the idle proxy, and it has no files.
 func (l Layout) KubeletProxy() string { return filepath.Join(l.State, "kubelet-auth-proxy") }
 
 // KubeletClientCA is the kubelet's clientCAFile. It contains the proxy's certificate. For some

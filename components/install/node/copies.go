@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
@@ -34,13 +35,22 @@ type copied struct {
 func (k *Installer) copies(clientCA, serving string) []copied {
 	return []copied{
 		{name: "client-ca", from: clientCA, to: k.proxyClientCA()},
-		{name: "kubelet-serving", from: serving, to: filepath.Join(k.Layout.KubeletProxy(), "kubelet-serving.pem"),
-			later: true},
+		{name: "kubelet-serving", from: serving, to: k.proxyServing(), later: true},
 	}
 }
 
 func (k *Installer) proxyClientCA() string {
 	return filepath.Join(k.Layout.KubeletProxy(), "client-ca.crt")
+}
+
+func (k *Installer) proxyServing() string {
+	return filepath.Join(k.Layout.KubeletProxy(), "kubelet-serving.pem")
+}
+
+// proxyFiles are the files for which an idle proxy waits.
+func (k *Installer) proxyFiles() []string {
+	client := host.PairIn(k.Layout.KubeletProxy(), "client")
+	return []string{client.CertFile, client.KeyFile, k.proxyClientCA(), k.proxyServing()}
 }
 
 // follow updates the copies and returns the names of those that it wrote. The proxy reads a changed

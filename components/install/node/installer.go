@@ -31,14 +31,23 @@ type System interface {
 	Closed(ctx context.Context, client pki.Pair, clients LoopbackClients) error
 	// Accepts succeeds if the kubelet on loopback accepts this client certificate.
 	Accepts(ctx context.Context, client tls.Certificate) error
-	// ProxyAddress returns the address on which this node's proxy must listen. It asks the API
-	// server, with the credentials of this node. The address is empty if the cluster has no proxy
-	// for this node.
-	ProxyAddress(ctx context.Context) (string, error)
+	// Proxy returns what the API server knows of this node's proxy. It asks with the credentials of
+	// this node.
+	Proxy(ctx context.Context) (Proxy, error)
 	// ProxyServes succeeds if a server on that address requires a certificate or token.
 	ProxyServes(ctx context.Context, address string) error
-	// Evict ends the proxy if it is running, so that the kubelet can use its port.
+	// Evict ends every process of the proxy, so that the kubelet can use its port. This includes an
+	// idle process: the kubelet starts it again with the directory that exists by then.
 	Evict(ctx context.Context) error
+}
+
+// Proxy is the kubelet-auth-proxy of a node.
+type Proxy struct {
+	// Address is where the proxy must listen. It is empty if the cluster has no proxy for this node.
+	Address string
+	// Starting says why the kubelet must not be stopped: it is about to start the proxy's container.
+	// It is empty if the container runs.
+	Starting string
 }
 
 // Process is how a process was started.

@@ -257,6 +257,27 @@ func TestANodeWithoutAProxyIsLeftAlone(t *testing.T) {
 }
 
 // If a user interrupts the installer, the kubelet must still run.
+// A kubelet that stops while it starts a container can leave the container frozen.
+func TestTheKubeletIsNotRestartedWhileItStartsTheProxy(t *testing.T) {
+	onNode(t, "proxy that starts late: installed", func(t *testing.T, n *testNode) {
+		n.proxyStarts = 20
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+	})
+	onNode(t, "proxy that never starts: nothing has been changed", func(t *testing.T, n *testNode) {
+		n.proxyStarts = 1_000_000
+		before := n.snapshot()
+		err := n.installer().Install(t.Context(), kubeletOptions)
+		mentions(t, err, "not within 1m0s: pod kube-system/proxy does not run: ImagePullBackOff")
+		mentions(t, err, "nothing has been changed")
+		n.mustBe(before)
+	})
+	onNode(t, "kubelet behind a proxy that crashes: not waited for", func(t *testing.T, n *testNode) {
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		n.proxyStarts = 1_000_000
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+	})
+}
+
 func TestAnInterruptLeavesTheKubeletRunning(t *testing.T) {
 	onNode(t, "while the proxy is being ended", func(t *testing.T, n *testNode) {
 		before := n.snapshot()

@@ -11,10 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -72,129 +71,77 @@ func (LocalHost) Healthy(ctx context.Context) error {
 	return err
 }
 
-// ProxyAddress looks for a proxy pod on this node. It uses the kubelet's credentials, which may
-// read the pods of this node and its Node.
-func (h LocalHost) ProxyAddress(ctx context.Context) (string, error) {
+// Proxy looks for a proxy pod on this node. It uses the kubelet's credentials, which may read the
+// pods of this node and its Node.
+func (h LocalHost) Proxy(ctx context.Context) (Proxy, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", h.Layout.KubeletConf)
 	if err != nil {
-		return "", err
+		return Proxy{}, err
 	}
 	config.UserAgent = "bulkhead-installer"
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return "", err
+		return Proxy{}, err
 	}
-	return proxyAddress(ctx, client, h.Layout.NodeName())
+	found, err := processes("/proc", host.KubeletAuthProxy)
+	if err != nil {
+		return Proxy{}, err
+	}
+	return findPod(ctx, client, h.Layout.NodeName(), len(found) > 0)
 }
 
-func proxyAddress(ctx context.Context, client kubernetes.Interface, name string) (string, error) {
+// findPod returns the proxy from the objects of the API. process is true if it has a process.
+func findPod(ctx context.Context, client kubernetes.Interface, name string, process bool) (Proxy, error) {
 	pods, err := client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", name).String(),
 		LabelSelector: labels.Set{"app.kubernetes.io/name": host.KubeletAuthProxy,
 			"app.kubernetes.io/part-of": "bulkhead"}.String(),
 	})
 	if err != nil {
-		return "", err
+		return Proxy{}, err
 	}
-	wanted := false
-	for i := range pods.Items {
-		wanted = wanted || pods.Items[i].DeletionTimestamp == nil
-	}
-	if !wanted {
-		return "", nil
+	at := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
+	if at < 0 {
+		return Proxy{}, nil
 	}
 	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return "", err
+		return Proxy{}, err
 	}
 	for _, a := range node.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
-			return net.JoinHostPort(a.Address, strconv.Itoa(kubeletPort)), nil
+			return Proxy{Address: net.JoinHostPort(a.Address, strconv.Itoa(kubeletPort)),
+				Starting: starting(&pods.Items[at], process)}, nil
 		}
 	}
-	return "", errors.New("this Node has no internal IP in its status")
+	return Proxy{}, errors.New("this Node has no internal IP in its status")
 }
 
-// evictGrace is the time that the proxy has to release the port after each signal.
-const evictGrace = 5 * time.Second
+// formerVolume delays the pod of an older version until the kubelet has moved. The kubelet cannot
+// start such a pod before, so nothing is to be waited for.
+const formerVolume = "kubelet-has-moved"
 
-// Evict ends the proxy if it listens on the kubelet's port. If another program listens there, Evict
-// fails and does not end it. The kubelet must not run, because it would start the proxy again.
-func (h LocalHost) Evict(ctx context.Context) error {
-	signal, deadline := syscall.SIGTERM, time.Now().Add(evictGrace)
-	for {
-		owners, inUse, err := portOwners("/proc", kubeletPort)
-		if err != nil || !inUse {
-			return err
-		}
-		if time.Now().After(deadline) {
-			if signal == syscall.SIGKILL {
-				return fmt.Errorf("port %d is still in use by %v", kubeletPort, owners)
-			}
-			signal, deadline = syscall.SIGKILL, time.Now().Add(evictGrace)
-		}
-		for pid, name := range owners {
-			if name != host.KubeletAuthProxy {
-				return fmt.Errorf("port %d is in use by process %d (%s), which is not kubelet-auth-proxy", kubeletPort, pid, name)
-			}
-			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("ending kubelet-auth-proxy: %w", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
+// starting returns "" if the container of the proxy runs. The status of the pod alone is no sign: after
+// a restart of the host it is that of the container before, until the kubelet reports again.
+func starting(pod *corev1.Pod, process bool) string {
+	if slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == formerVolume }) {
+		return ""
 	}
-}
-
-// portOwners returns the processes that listen on a TCP port in this network namespace, with the
-// names of their programs. held can be true although holders is empty, if a process is just ending.
-func portOwners(proc string, port int) (owners map[int]string, inUse bool, err error) {
-	sockets := map[string]bool{}
-	for _, table := range []string{"tcp", "tcp6"} {
-		data, err := os.ReadFile(filepath.Join(proc, "self", "net", table))
-		if os.IsNotExist(err) {
-			continue // no IPv6
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		listeners(string(data), port, sockets)
-	}
-	if len(sockets) == 0 {
-		return nil, false, nil
-	}
-	owners = map[int]string{}
-	links, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "fd", "*"))
-	if err != nil {
-		return nil, true, err
-	}
-	for _, link := range links {
-		if target, err := os.Readlink(link); err != nil || !sockets[target] {
-			continue // the process has ended, or this is not a socket
-		}
-		dir := filepath.Dir(filepath.Dir(link))
-		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		program, _, _ := strings.Cut(string(cmdline), "\x00")
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
-			owners[pid] = filepath.Base(program)
-		}
-	}
-	return owners, true, nil
-}
-
-// listeners adds the sockets that listen on port. table is in the format of /proc/net/tcp
-// (proc(5)).
-func listeners(table string, port int, sockets map[string]bool) {
-	const listening, local, state, inode = "0A", 1, 3, 9
-	for line := range strings.Lines(table) {
-		fields := strings.Fields(line)
-		if len(fields) <= inode || fields[state] != listening ||
-			!strings.HasSuffix(fields[local], fmt.Sprintf(":%04X", port)) {
+	detail := "the kubelet has not reported it yet"
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.Name != host.KubeletAuthProxy {
 			continue
 		}
-		sockets["socket:["+fields[inode]+"]"] = true
+		switch state := status.State; {
+		case state.Running != nil && process:
+			return ""
+		case state.Running != nil:
+			detail = "it has no process on this host"
+		case state.Waiting != nil:
+			detail = strings.TrimSuffix(state.Waiting.Reason+": "+state.Waiting.Message, ": ")
+		case state.Terminated != nil:
+			detail = fmt.Sprintf("it ended with code %d: %s", state.Terminated.ExitCode, state.Terminated.Reason)
+		}
 	}
+	return fmt.Sprintf("pod %s/%s does not run: %s", pod.Namespace, pod.Name, detail)
 }

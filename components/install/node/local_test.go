@@ -7,10 +7,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -172,46 +170,57 @@ func TestACertificateThatIsNotFromTheClusterIsRefused(t *testing.T) {
 	must(t, refused(t.Context(), k.address, servedBy(k.roots, "system:node:worker-1")))
 }
 
-func TestProxyAddress(t *testing.T) {
+func TestFindPod(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}}
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "worker-1"},
 		{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxy", Labels: map[string]string{
-		"app.kubernetes.io/name": "kubelet-auth-proxy", "app.kubernetes.io/part-of": "bulkhead",
-	}}, Spec: corev1.PodSpec{NodeName: "worker-1"}}
-	going := pod.DeepCopy()
-	going.DeletionTimestamp, going.Finalizers = &metav1.Time{Time: time.Now()}, []string{"example.test/wait"}
 	bare := &corev1.Node{ObjectMeta: node.ObjectMeta}
+	pod := func(change func(*corev1.Pod)) *corev1.Pod {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "proxy", Labels: map[string]string{
+			"app.kubernetes.io/name": "kubelet-auth-proxy", "app.kubernetes.io/part-of": "bulkhead",
+		}}, Spec: corev1.PodSpec{NodeName: "worker-1"}}
+		change(pod)
+		return pod
+	}
+	in := func(state corev1.ContainerState) *corev1.Pod {
+		return pod(func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kubelet-auth-proxy", State: state}}
+		})
+	}
+	running := in(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	const address, startsNot = "192.0.2.1:10250", "pod kube-system/proxy does not run: "
 	for _, tc := range []struct {
 		name   string
 		client *fake.Clientset
-		want   string
+		want   Proxy
 		fails  bool
 	}{
-		{"a pod", fake.NewClientset(node, pod), "192.0.2.1:10250", false},
-		{"none", fake.NewClientset(node), "", false},
-		{"one that goes", fake.NewClientset(node, going), "", false},
-		{"a Node without an address", fake.NewClientset(bare, pod), "", true},
+		{"pod without a process, after a restart of the host", fake.NewClientset(node, running),
+			Proxy{address, startsNot + "it has no process on this host"}, false},
+		{"pod that runs", fake.NewClientset(node, running), Proxy{Address: address}, false},
+		{"no pod", fake.NewClientset(node), Proxy{}, false},
+		{"pod that ends", fake.NewClientset(node, pod(func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: time.Now()}, []string{"example.test/wait"}
+		})), Proxy{}, false},
+		{"Node without an address", fake.NewClientset(bare, running), Proxy{}, true},
+		{"pod without a status", fake.NewClientset(node, pod(func(*corev1.Pod) {})),
+			Proxy{address, startsNot + "the kubelet has not reported it yet"}, false},
+		{"image that cannot be pulled", fake.NewClientset(node, in(corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such host"}})),
+			Proxy{address, startsNot + "ErrImagePull: no such host"}, false},
+		{"container that is created", fake.NewClientset(node, in(corev1.ContainerState{
+			Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})),
+			Proxy{address, startsNot + "ContainerCreating"}, false},
+		{"container that ended", fake.NewClientset(node, in(corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}})),
+			Proxy{address, startsNot + "it ended with code 1: Error"}, false},
+		{"pod of an older version, which waits for the kubelet", fake.NewClientset(node, pod(func(p *corev1.Pod) {
+			p.Spec.Volumes = []corev1.Volume{{Name: "kubelet-has-moved"}}
+		})), Proxy{Address: address}, false},
 	} {
-		got, err := proxyAddress(t.Context(), tc.client, "worker-1")
+		got, err := findPod(t.Context(), tc.client, "worker-1", !strings.Contains(tc.want.Starting, "no process"))
 		if got != tc.want || (err != nil) != tc.fails {
-			t.Errorf("%s: %q, %v", tc.name, got, err)
+			t.Errorf("%s: %+v, %v", tc.name, got, err)
 		}
-	}
-}
-
-func TestPortOwner(t *testing.T) {
-	var listen net.ListenConfig
-	listener, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	port := listener.Addr().(*net.TCPAddr).Port
-	owners, inUse, err := portOwners("/proc", port)
-	must(t, err)
-	if _, ours := owners[os.Getpid()]; !inUse || !ours || len(owners) != 1 {
-		t.Errorf("held %v by %v", inUse, owners)
-	}
-	must(t, listener.Close())
-	if owners, inUse, err := portOwners("/proc", port); err != nil || inUse {
-		t.Errorf("after that held %v by %v: %v", inUse, owners, err)
 	}
 }

@@ -43,8 +43,10 @@ func (k *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	if err := p.resolveLoopback(); err != nil {
 		return nil, err
 	}
-	p.proxy, err = k.findProxy(ctx, min(proxyGrace, o.Timeout))
-	return p, err
+	if p.proxy, err = k.findProxy(ctx, min(proxyGrace, o.Timeout)); err != nil {
+		return nil, err
+	}
+	return p, p.waitStarted(ctx)
 }
 
 // proxyGrace is the time that the cluster has to create the proxy pod of a new node.
@@ -54,8 +56,8 @@ const proxyGrace = 30 * time.Second
 // node can only see the proxy pod that is bound to it.
 func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (address string, err error) {
 	err = k.Until(ctx, grace, "kubelet-auth-proxy of this node", func(ctx context.Context) error {
-		var err error
-		switch address, err = k.System.ProxyAddress(ctx); {
+		proxy, err := k.System.Proxy(ctx)
+		switch address = proxy.Address; {
 		case err != nil:
 			return fmt.Errorf("asking the API server for the proxy of this node: %w", err)
 		case address == "":
@@ -65,6 +67,27 @@ func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (address
 		return nil
 	})
 	return address, err
+}
+
+// waitStarted waits until the proxy of this node runs, idle. If the kubelet stops while it starts a
+// container, the container runtime can leave a container that is incomplete and frozen (cgroup v1).
+// A kubelet that is behind its proxy already is not waited for: this run may repair the proxy.
+func (p *plan) waitStarted(ctx context.Context) error {
+	if p.setup.ours {
+		return nil
+	}
+	err := p.Until(ctx, p.Timeout, "the start of kubelet-auth-proxy on this node", func(ctx context.Context) error {
+		proxy, err := p.System.Proxy(ctx)
+		if err == nil && proxy.Starting != "" {
+			err = errors.New(proxy.Starting)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w\nthe kubelet is not restarted before that pod runs: see `kubectl -n kube-system describe pods "+
+			"-l app.kubernetes.io/name=kubelet-auth-proxy`, then run `bulkhead node install` again", err)
+	}
+	return nil
 }
 
 func (p *plan) steps() []engine.Step {
@@ -98,9 +121,9 @@ func (p *plan) makeCertificates(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	// The journal needs these entries, although it has the directory. In a second run the directory
-	// is not new. With LoopbackDeny, the second file is the first one.
-	for _, file := range []string{p.Layout.KubeletClientCA(), p.LoopbackClients.clientCAFile(p.Layout)} {
+	// The journal needs these entries: the directories are not new in a second run, or if the kubelet
+	// created one for the idle proxy. With LoopbackDeny, the second file is the first one.
+	for _, file := range append(p.proxyFiles(), p.Layout.KubeletClientCA(), p.LoopbackClients.clientCAFile(p.Layout)) {
 		if err := p.journal.NewFile(file); err != nil {
 			return false, err
 		}

@@ -59,14 +59,18 @@ type testNode struct {
 	// duringAccept, if set, replaces that check.
 	duringAccept func() error
 	// proxyWanted is true if the cluster has a proxy for this node. proxyRuns is true if the proxy
-	// uses the port.
+	// uses the port. Otherwise it is idle.
 	proxyWanted, proxyRuns bool
+	// proxyStarts is how often the cluster answers that the proxy's container starts.
+	proxyStarts int
 	// units are the units that systemd has started.
 	units map[string]bool
 	// certificate is the certificate that the cluster issues to the kubelet. If it is empty, the
 	// cluster denies the request.
 	certificate string
 	restarts    int
+	// asked is how often the API server was asked for the proxy.
+	asked int
 	// proxyLate is how often the cluster answers that there is no proxy yet.
 	proxyLate int
 	// duringEvict, if set, is called while the proxy ends.
@@ -134,12 +138,24 @@ func (n *testNode) start() {
 		must(n.t, os.WriteFile(n.serving(), []byte(n.certificate), 0o600))
 	}
 	n.running, n.pid, n.restarts = true, n.pid+1, n.restarts+1
-	// The first process gets the port. A proxy without its directory does not start.
-	_, err := os.Stat(n.layout.KubeletProxy())
-	n.proxyRuns = n.proxyRuns || n.proxyWanted && !n.proxyDead && n.dropIn != "" && err == nil
+	if n.proxyWanted { // the volumes of the proxy's pod
+		must(n.t, os.MkdirAll(filepath.Join(n.layout.KubeletProxy(), "crl-state"), 0o755))
+	}
+	n.serveIfFilesExist()
+	// The first process gets the port.
 	if n.proxyRuns && n.dropIn == "" {
 		n.running = false
 	}
+}
+
+// serveIfFilesExist is what an idle proxy does every second.
+func (n *testNode) serveIfFilesExist() {
+	for _, file := range n.installer().proxyFiles() {
+		if _, err := os.Stat(file); err != nil {
+			return
+		}
+	}
+	n.proxyRuns = n.proxyRuns || n.proxyWanted && !n.proxyDead && n.running && n.dropIn != ""
 }
 
 // serving is the path of the kubelet's serving certificate.
@@ -164,6 +180,9 @@ func (n *testNode) Systemctl(ctx context.Context, args ...string) (string, error
 		n.unit = string(data)
 	case "restart", "start":
 		if args[1] == "kubelet.service" {
+			if n.proxyStarts > 0 && args[0] == "restart" {
+				n.t.Error("the kubelet is restarted while it starts the proxy")
+			}
 			n.start()
 		}
 	case "stop":
@@ -174,6 +193,10 @@ func (n *testNode) Systemctl(ctx context.Context, args ...string) (string, error
 				return "", err
 			}
 			n.units[unit] = true
+		}
+	case "is-enabled":
+		if !n.units[args[1]] {
+			return "", errors.New("disabled")
 		}
 	case "disable":
 		for _, unit := range args[2:] {
@@ -220,21 +243,28 @@ func (n *testNode) Closed(_ context.Context, client pki.Pair, clients LoopbackCl
 	return nil
 }
 
-func (n *testNode) ProxyAddress(context.Context) (string, error) {
+func (n *testNode) Proxy(context.Context) (Proxy, error) {
+	n.asked++
 	if n.apiAway {
-		return "", errors.New("connection refused")
+		return Proxy{}, errors.New("connection refused")
 	}
 	if n.proxyLate > 0 {
 		n.proxyLate--
-		return "", nil
+		return Proxy{}, nil
 	}
 	if !n.proxyWanted {
-		return "", nil
+		return Proxy{}, nil
 	}
-	return "192.0.2.1:10250", nil
+	proxy := Proxy{Address: "192.0.2.1:10250"}
+	if n.proxyStarts > 0 {
+		n.proxyStarts--
+		proxy.Starting = "pod kube-system/proxy does not run: ImagePullBackOff"
+	}
+	return proxy, nil
 }
 
 func (n *testNode) ProxyServes(context.Context, string) error {
+	n.serveIfFilesExist()
 	if have, err := os.ReadFile(filepath.Join(n.layout.KubeletProxy(), "kubelet-serving.pem")); err != nil ||
 		string(have) != n.certificate {
 		return fmt.Errorf("it serves with %q, %w", have, err)
@@ -262,6 +292,7 @@ func (n *testNode) Evict(ctx context.Context) error {
 // snapshot returns every file of the node, except the lock, and what runs.
 func (n *testNode) snapshot() map[string]string {
 	n.t.Helper()
+	n.serveIfFilesExist()
 	all := installtest.Files(n.t, filepath.Dir(n.layout.State), n.layout.Lock)
 	all["kubelet"] = fmt.Sprint(n.running, n.env, n.dropIn)
 	all["proxy"] = fmt.Sprint(n.proxyRuns)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
@@ -31,6 +32,13 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 		k.Logf("Nothing had to be changed: the kubelet of this host is not behind kubelet-auth-proxy.")
 		return nil
 	}
+	// A start of the kubelet also starts this unit of a machine image, which would install again.
+	if _, err := k.System.Systemctl(ctx, "is-enabled", InstallUnit); err == nil {
+		if _, err := k.System.Systemctl(ctx, "disable", "--now", InstallUnit); err != nil {
+			return fmt.Errorf("%w\nnothing has been changed: it would install again", err)
+		}
+		k.Note("%s is disabled. To install again with it: systemctl enable --now %s", InstallUnit, InstallUnit)
+	}
 	k.Logf("Taking the kubelet of this host out from behind kubelet-auth-proxy")
 	if _, err := k.RunAll(ctx, k.uninstallSteps(timeout)); err != nil {
 		return fmt.Errorf("%w\nthe steps before it are done: run `bulkhead node uninstall` again", err)
@@ -39,10 +47,11 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 	return nil
 }
 
-// Installed reports whether this node has any of Bulkhead's files.
+// Installed reports whether this node has any of Bulkhead's files. The directory of the proxy does
+// not count: the kubelet creates it for an idle proxy.
 func (k *Installer) Installed() bool {
-	for _, path := range append(k.Layout.RenewalUnits(), k.Layout.Node(), k.Layout.KubeletProxy(),
-		k.Layout.KubeletUnit()) {
+	for _, path := range slices.Concat(k.Layout.RenewalUnits(), k.proxyFiles(),
+		[]string{k.Layout.Node(), k.Layout.KubeletUnit()}) {
 		if atomicfile.Exists(path) {
 			return true
 		}
@@ -76,7 +85,7 @@ func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
 }
 
 // unguard removes the configuration that makes the kubelet accept only its proxy. It also removes
-// the proxy's directory, without which the proxy does not start.
+// the proxy's directory, so that the next proxy is idle.
 func (k *Installer) unguard(ctx context.Context) error {
 	if _, err := removeFiles(k.Layout.KubeletUnit()); err != nil {
 		return err

@@ -60,6 +60,8 @@ type Input struct {
 	// name of kube-apiserver at the kubelets.
 	GuardsKubelets bool
 	KubeletClient  string
+	// NodeSelector is the label selector of the nodes with kubelet-auth-proxy.
+	NodeSelector string
 	// AuditOnly is true if the installation denies nothing.
 	AuditOnly bool
 	// IgnoreFailures is true if kube-apiserver goes on without node-restriction when it cannot call it.
@@ -118,7 +120,7 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	var findings []Finding
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		nodePolicyFindings, podIPFindings, windowsFindings, loopbackFindings, staleTokenFindings,
+		nodePolicyFindings, podIPFindings, windowsFindings, leftOutFindings, loopbackFindings, staleTokenFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)

@@ -123,7 +123,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil // stopped before the port was free
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	probes := s.probes(ctx)
+	probes := healthServer(ctx, append([]serve.Check{s.state}, s.config.Checks...), s.config.Gatherer)
 	var group sync.WaitGroup
 	group.Go(func() { s.config.Serving.Run(background) })
 	group.Go(func() { s.tls.Run(1, background.Done()) })
@@ -212,9 +212,9 @@ func (s *Server) server(ctx context.Context) *http.Server {
 	}
 }
 
-func (s *Server) probes(ctx context.Context) *http.Server {
+func healthServer(ctx context.Context, checks []serve.Check, gatherer metrics.Gatherer) *http.Server {
 	return &http.Server{
-		Handler:        serve.HealthHandler(append([]serve.Check{s.state}, s.config.Checks...), s.config.Gatherer),
+		Handler:        serve.HealthHandler(checks, gatherer),
 		ErrorLog:       serve.NewConnectionLog(klog.FromContext(ctx)),
 		ReadTimeout:    healthTimeout,
 		WriteTimeout:   healthTimeout,

@@ -98,7 +98,7 @@ func measured[T any](ctx context.Context, v *Cluster, kind string, c func(contex
 // plainKinds are the texts for kinds that are only labels of metrics.
 var plainKinds = map[string]string{
 	"podsonnode": "the pods of the node", "resourceslicepools": "the resourceslices of the pool",
-	"mirrorpods": "the mirror pods of the node",
+	"mirrorpods": "the mirror pods of the node", "joins": "the certificate requests of kubelets that join",
 }
 
 // explain keeps a 404, because it says something about the object. All other errors are about

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +42,8 @@ type node struct {
 	// of that name had.
 	addresses, last []corev1.NodeAddress
 	port            int32
+	// lastCreated and portCreated are when the Nodes with these values were created.
+	lastCreated, portCreated time.Time
 	// hostname is the last value of the label kubernetes.io/hostname.
 	hostname   string
 	providerID string
@@ -70,7 +73,7 @@ func slim(object any) (any, error) {
 		return object, nil
 	}
 	thin := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: full.Name, UID: full.UID,
-		ResourceVersion: full.ResourceVersion}}
+		ResourceVersion: full.ResourceVersion, CreationTimestamp: full.CreationTimestamp}}
 	if hostname := full.Labels[corev1.LabelHostname]; hostname != "" {
 		thin.Labels = map[string]string{corev1.LabelHostname: strings.Clone(hostname)}
 	}
@@ -93,6 +96,7 @@ func (n *nodes) set(object *corev1.Node, matters func(corev1.Taint) bool) *node 
 	}
 	seen.addresses = slices.Clone(object.Status.Addresses[:min(len(object.Status.Addresses), mostSeen)])
 	seen.providerID = object.Spec.ProviderID
+	seen.lastCreated, seen.portCreated = object.CreationTimestamp.Time, object.CreationTimestamp.Time
 	seen.follow(n.byName[object.Name])
 	n.disown(object.Name)
 	n.byName[object.Name] = seen
@@ -118,10 +122,10 @@ func (n *node) follow(before *node) {
 		n.initial, n.judged = before.initial, before.judged
 	}
 	if len(n.last) == 0 {
-		n.last = before.last
+		n.last, n.lastCreated = before.last, before.lastCreated
 	}
 	if n.port == 0 {
-		n.port = before.port
+		n.port, n.portCreated = before.port, before.portCreated
 	}
 	if n.hostname == "" {
 		n.hostname = before.hostname

@@ -7,6 +7,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,8 +63,12 @@ func TestAnEmptyStatusErasesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		m, _ := w.start()
+		createdAt := func(uid string) time.Time {
+			return time.Date(2026, 1, int(uid[0]-'0'), 0, 0, 0, 0, time.UTC)
+		}
 		at := func(uid string, port int32, addresses ...string) *corev1.Node {
 			n := newNode("n", uid, "")
+			n.CreationTimestamp = metav1.NewTime(createdAt(uid))
 			n.Status.DaemonEndpoints.KubeletEndpoint.Port = port
 			for _, address := range addresses {
 				n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
@@ -84,29 +89,34 @@ func TestAnEmptyStatusErasesNothing(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		expect := func(when, address string, port int32, owner string) {
+		// reporter is the UID of the Node that has reported.
+		expect := func(when, address string, port int32, owner, reporter string) {
 			t.Helper()
 			got, err := m.LastReported(context.Background(), "n")
 			if err != nil || len(got.Addresses) != 1 || got.Addresses[0].Address != address || got.KubeletPort != port {
 				t.Errorf("%s: %+v, %v; want %s and %d", when, got, err, address, port)
+			}
+			if !got.Created.Equal(createdAt(reporter)) || !got.PortCreated.Equal(createdAt(reporter)) {
+				t.Errorf("%s: the Node was created at %v, the one with the port at %v, want %v", when, got.Created,
+					got.PortCreated, createdAt(reporter))
 			}
 			if name, err := m.AddressOwner(context.Background(), address, ""); name != owner || err != nil {
 				t.Errorf("%s: %s is owned by %q, %v; want %q", when, address, name, err, owner)
 			}
 		}
 		create(at("1", 10250, "10.0.0.1"))
-		expect("registered", "10.0.0.1", 10250, "n")
+		expect("registered", "10.0.0.1", 10250, "n", "1")
 		w.remove("n")
 		create(at("2", 0))
-		expect("made anew by others, without a status", "10.0.0.1", 10250, "")
+		expect("made anew by others, without a status", "10.0.0.1", 10250, "", "1")
 		update(at("2", 0))
-		expect("and again", "10.0.0.1", 10250, "")
+		expect("and again", "10.0.0.1", 10250, "", "1")
 		w.remove("n")
-		expect("deleted again", "10.0.0.1", 10250, "")
+		expect("deleted again", "10.0.0.1", 10250, "", "1")
 		create(at("3", 10251, "10.0.0.2"))
-		expect("others say where it is now", "10.0.0.2", 10251, "n")
+		expect("others say where it is now", "10.0.0.2", 10251, "n", "3")
 		update(at("3", 0))
-		expect("its status is emptied", "10.0.0.2", 10251, "")
+		expect("its status is emptied", "10.0.0.2", 10251, "", "3")
 	})
 }
 

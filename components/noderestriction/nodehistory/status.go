@@ -92,7 +92,8 @@ func (m *Store) LastReported(_ context.Context, name string) (noderestriction.Re
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if n := m.nodes.byName[name]; n != nil {
-		return noderestriction.Reported{Addresses: n.last, KubeletPort: n.port, Hostname: n.hostname}, nil
+		return noderestriction.Reported{Addresses: n.last, KubeletPort: n.port, Hostname: n.hostname,
+			Created: n.lastCreated, PortCreated: n.portCreated}, nil
 	}
 	return noderestriction.Reported{}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,6 +62,8 @@ func (c cluster) BoundTo(ctx context.Context, namespace, name string, _ types.UI
 func (c cluster) LastReported(context.Context, string) (none noderestriction.Reported, err error) {
 	return none, nil
 }
+
+func (c cluster) LastJoined(context.Context, string) (none time.Time, err error) { return none, nil }
 
 var errAway = errors.New("cannot look up pods: the API server does not answer")
 

@@ -6,6 +6,7 @@ package subjects
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -129,6 +130,10 @@ func (cluster) APIServer(context.Context) ([]string, error) { return nil, errOpt
 
 func (cluster) LastReported(context.Context, string) (noderestriction.Reported, error) {
 	return noderestriction.Reported{}, errOptional
+}
+
+func (cluster) LastJoined(context.Context, string) (time.Time, error) {
+	return time.Time{}, errOptional
 }
 
 func (cluster) History(context.Context, string) (noderestriction.NodeHistory, error) {
