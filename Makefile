@@ -89,8 +89,8 @@ bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing 
 	@$(REPORT)
 
 .PHONY: docs-run
-docs-run: ## run the commands of docs/install.md on a new cluster without Bulkhead, and compare their output
-	@./scripts/docs-install.sh
+docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.md on a new cluster without Bulkhead, and compare their output
+	@CONTROL_PLANES='$(CONTROL_PLANES)' ./scripts/docs-install.sh
 
 ##@ Upkeep
 

@@ -7,7 +7,8 @@
 # must be as before, byte for byte. Removes the cluster at the end, also after a failure or Ctrl-C.
 #
 # Settings:
-#   NODE_IMAGE   auto, pull, build, or the name of an image, as for make up (default auto)
+#   NODE_IMAGE      auto, pull, build, or the name of an image, as for make up (default auto)
+#   CONTROL_PLANES  the number of control-plane nodes, and WORKERS that of workers (default 1)
 set -o errexit -o nounset -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,6 +20,7 @@ readonly bin=${PWD}/_output/bin state=${PWD}/_output/docs-run
 # The images that the page names. The test has no registry, so the script loads them into the nodes.
 readonly images=(registry.example/bulkhead:v1 registry.example/bulkhead:v2)
 readonly workload=docs-workload
+readonly control_planes=${CONTROL_PLANES:-1} workers=${WORKERS:-1}
 
 main() {
   rm -rf "${state}" && mkdir -p "${bin}" "${state}"
@@ -28,7 +30,8 @@ main() {
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
   trap down EXIT
-  refcluster up --name="${name}" --plain --fresh --node-image="${NODE_IMAGE:-auto}"
+  refcluster up --name="${name}" --plain --fresh --node-image="${NODE_IMAGE:-auto}" \
+    --control-planes="${control_planes}" --workers="${workers}"
   # PATH, KUBECONFIG and DOCKER_HOST. An engine may lack buildx.
   local environment
   environment=$(refcluster env --name="${name}")
@@ -76,10 +79,11 @@ wait-until-ready() {
 save() {
   local to=${state}/$1 node
   mkdir -p "${to}"
-  docker exec "${name}-control-plane" tar --create --directory=/etc/kubernetes manifests |
-    tar --extract --directory="${to}"
+  for node in $(kind get nodes --name="${name}" | grep control-plane); do
+    docker exec "${node}" sh -c 'tail -n +1 /etc/kubernetes/manifests/*' >"${to}/${node}"
+  done
   # The owner and the mode of each file, and that there is no other file.
-  for node in $(kind get nodes --name="${name}" | sort); do
+  for node in $(kind get nodes --name="${name}" | grep --invert-match load-balancer | sort); do
     docker exec "${node}" find /etc/kubernetes /etc/systemd/system ! -type d -printf "${node} %p %m %U %G\n" | sort
   done >"${to}/files"
   kubectl --namespace=kube-system get configmap kubeadm-config --output=jsonpath='{.data}' >"${to}/kubeadm-config"

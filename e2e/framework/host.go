@@ -57,7 +57,7 @@ func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		return stdout.String(),
-			fmt.Errorf("on %s: %q: %w: %s", node, firstLine(script), err, tail(stderr.String()+stdout.String()))
+			fmt.Errorf("on %s: %q: %w: %s%s", node, firstLine(script), err, tail(stderr.String()), tail(stdout.String()))
 	}
 	return stdout.String(), nil
 }
