@@ -6,9 +6,7 @@
 # After the page has uninstalled Bulkhead, the static pod manifests and the ConfigMap kubeadm-config
 # must be as before, byte for byte. Removes the cluster at the end, also after a failure or Ctrl-C.
 #
-# Settings:
-#   NODE_IMAGE      auto, pull, build, or the name of an image, as for make up (default auto)
-#   CONTROL_PLANES  the number of control-plane nodes, and WORKERS that of workers (default 1)
+# Settings: NODE_IMAGE, as for make up; CONTROL_PLANES and WORKERS, the numbers of nodes (default 1).
 set -o errexit -o nounset -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -19,8 +17,7 @@ readonly name=bulkhead-docs page=docs/install.md
 readonly bin=${PWD}/_output/bin state=${PWD}/_output/docs-run
 # The images that the page names. The test has no registry, so the script loads them into the nodes.
 readonly images=(registry.example/bulkhead:v1 registry.example/bulkhead:v2)
-readonly workload=docs-workload
-readonly control_planes=${CONTROL_PLANES:-1} workers=${WORKERS:-1}
+readonly workload=docs-workload control_planes=${CONTROL_PLANES:-1} workers=${WORKERS:-1}
 
 main() {
   rm -rf "${state}" && mkdir -p "${bin}" "${state}"

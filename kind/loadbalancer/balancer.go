@@ -112,17 +112,23 @@ func (b *balancer) record(s *server, err error) {
 	}
 }
 
-// choose returns the healthy servers, beginning with the one whose turn it is.
+// choose returns the healthy servers, beginning with the one whose turn it is. If no server is
+// healthy, it returns all of them, as Envoy does: on a slow machine, all checks can be late.
 func (b *balancer) choose() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var healthy []string
+	var healthy, all []string
 	for i := range b.servers {
-		if s := b.servers[(b.next+i)%len(b.servers)]; s.healthy {
+		s := b.servers[(b.next+i)%len(b.servers)]
+		all = append(all, s.address)
+		if s.healthy {
 			healthy = append(healthy, s.address)
 		}
 	}
 	b.next++
+	if len(healthy) == 0 {
+		return all
+	}
 	return healthy
 }
 

@@ -82,6 +82,9 @@ func TestServersTakeTurnsAndFailedServersGetNoConnections(t *testing.T) {
 		down["b:6443"] = false
 		time.Sleep(checkInterval)
 		expect("after one good check", "c:6443", "a:6443", "b:6443")
+		down["a:6443"], down["b:6443"], down["c:6443"] = true, true, true
+		time.Sleep(2 * checkInterval)
+		expect("when no server is healthy", "a:6443", "b:6443", "c:6443")
 		if err := b.configure(ctx, []byte("resources: []")); err != nil {
 			t.Fatal(err)
 		}
