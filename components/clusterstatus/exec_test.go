@@ -43,7 +43,7 @@ func execServer(t *testing.T, requests chan<- *url.URL, messages ...message) Exe
 		if err != nil {
 			return
 		}
-		defer connection.Close() //nolint:errcheck // the client ends it
+		defer connection.Close()
 		for _, m := range messages {
 			if connection.WriteMessage(websocket.BinaryMessage, append([]byte{m.channel}, m.text...)) != nil {
 				return

@@ -172,7 +172,9 @@ func pipe(target, source net.Conn) {
 	}
 }
 
-func dial(address string) (net.Conn, error) { return net.DialTimeout("tcp", address, connectTimeout) }
+func dial(address string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: connectTimeout}).DialContext(context.Background(), "tcp", address)
+}
 
 // healthz does not verify the server, as kind's Envoy does not: it sends no secret.
 func healthz(ctx context.Context, address string) error {

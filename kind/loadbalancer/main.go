@@ -31,17 +31,24 @@ const (
 func main() {
 	_ = flag.String("c", "", "Envoy's bootstrap configuration. It is not read: its content is always the same.")
 	flag.Parse()
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	listener, err := net.Listen("tcp", listen)
+	// Clients are outside of this container.
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	b := newBalancer(healthz, dial)
 	go b.follow(ctx, clusters)
 	go b.accept(listener)
 	<-ctx.Done()
-	_ = listener.Close()
+	return listener.Close()
 }
 
 // follow reads the file again when it has changed.

@@ -116,7 +116,7 @@ func checkImage(t *testing.T, p platform, image v1.Image) {
 		t.Fatal(err)
 	}
 	if config.OS != p.os || config.Architecture != p.arch || config.Config.User != imageUser ||
-		!config.Created.Time.Equal(commitTime) || config.Config.Labels["org.opencontainers.image.version"] != "v0.2.0" {
+		!config.Created.Equal(commitTime) || config.Config.Labels["org.opencontainers.image.version"] != "v0.2.0" {
 		t.Errorf("%s: config %+v", p, config)
 	}
 	content := mutate.Extract(image)

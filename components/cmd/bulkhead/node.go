@@ -131,9 +131,8 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
 		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the command restores "+
 			"the old state and fails.")
-	cmd.Flags().BoolVar(&wait, "wait", false,
-		"Wait, without a limit, until this host is a node of a cluster and the cluster's kubelet-auth-proxy runs on it. "+
-			"Repeat an installation that fails.")
+	cmd.Flags().BoolVar(&wait, "wait", false, "Wait, without a limit, until this host is a node of a cluster and the "+
+		"cluster's kubelet-auth-proxy runs on it. Repeat an installation that fails.")
 	return cmd
 }
 

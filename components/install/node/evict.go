@@ -25,14 +25,9 @@ const evictGrace = 5 * time.Second
 func (h LocalHost) Evict(ctx context.Context) error {
 	signal, deadline := syscall.SIGTERM, time.Now().Add(evictGrace)
 	for {
-		owners, inUse, err := portOwners("/proc", kubeletPort)
+		owners, inUse, err := proxyOwners("/proc", kubeletPort)
 		if err != nil {
 			return err
-		}
-		for pid, name := range owners {
-			if name != host.KubeletAuthProxy {
-				return fmt.Errorf("port %d is in use by process %d (%s), which is not kubelet-auth-proxy", kubeletPort, pid, name)
-			}
 		}
 		proxies, err := processes("/proc", host.KubeletAuthProxy)
 		if err != nil || !inUse && len(proxies) == 0 {
@@ -45,10 +40,8 @@ func (h LocalHost) Evict(ctx context.Context) error {
 			}
 			signal, deadline = syscall.SIGKILL, time.Now().Add(evictGrace)
 		}
-		for _, pid := range proxies {
-			if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("ending kubelet-auth-proxy: %w", err)
-			}
+		if err := signalAll(proxies, signal); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -56,6 +49,27 @@ func (h LocalHost) Evict(ctx context.Context) error {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// proxyOwners is [portOwners], and an error if another program than kubelet-auth-proxy listens.
+func proxyOwners(proc string, port int) (owners map[int]string, inUse bool, err error) {
+	owners, inUse, err = portOwners(proc, port)
+	for pid, name := range owners {
+		if name != host.KubeletAuthProxy {
+			return nil, inUse, fmt.Errorf("port %d is in use by process %d (%s), which is not kubelet-auth-proxy", port, pid,
+				name)
+		}
+	}
+	return owners, inUse, err
+}
+
+func signalAll(processes []int, signal syscall.Signal) error {
+	for _, pid := range processes {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("ending kubelet-auth-proxy: %w", err)
+		}
+	}
+	return nil
 }
 
 // processes returns the processes of a program in the network namespace of this process. A pod
