@@ -93,7 +93,7 @@ func (r release) install(flags ...string) string {
 func putRelease(ctx context.Context, hosts []corev1.Node, version string) release {
 	GinkgoHelper()
 	program := buildProgram(ctx, "../..", "./components/cmd/bulkhead",
-		"-X k8s.io/component-base/version.gitVersion="+version)
+		"-X github.com/bulkhead-k8s/bulkhead/components/internal/version.gitVersion="+version)
 	r := release{version: version, program: "/usr/local/bin/bulkhead-" + version,
 		image: "ghcr.io/bulkhead-k8s/bulkhead:" + version}
 	for _, host := range hosts {

@@ -171,6 +171,9 @@ func TestCheckVersion(t *testing.T) {
 		{"own version is dev", "dev", "v9.0.0", "", "cannot be compared"},
 		{"other version is dev", "v0.2.0", "dev", "", "cannot be compared"},
 		{"both are dev", "dev", "dev", "", ""},
+		{"two commits without a tag", "v0.0.0-g0123456789ab", "v0.0.0-gfedcba987654", "", "cannot be compared"},
+		{"a commit after the tag", "v0.2.0", "v0.2.1-5-g0123456789ab-dirty", "", "cannot be compared"},
+		{"candidate with a name like a commit is a release", "v0.2.0", "v0.2.1-gamma", "which is newer", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			h := testEntry()

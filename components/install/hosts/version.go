@@ -6,6 +6,7 @@ package hosts
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -40,8 +41,15 @@ func CheckVersion(own string, entries map[string]string) (notes []string, err er
 	return notes, err
 }
 
-// parse returns nil for a version such as dev.
+// ofCommit matches the description of a commit by git (scripts/ldflags.sh). The order of two commits
+// is not in their descriptions.
+var ofCommit = regexp.MustCompile(`-g[0-9a-f]{7,40}(-dirty)?$`)
+
+// parse returns nil for a version that is not a release, such as dev.
 func parse(text string) *version.Version {
+	if ofCommit.MatchString(text) {
+		return nil
+	}
 	v, err := version.ParseSemantic(text)
 	if err != nil {
 		return nil
