@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -44,7 +46,7 @@ func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 			loopback, err := c.listensOnLoopback(ctx, node)
 			switch {
 			case err != nil:
-				proxied[i] = fmt.Sprintf("%s (cannot ask its kubelet: %v)", node, err)
+				proxied[i] = fmt.Sprintf("%s (cannot ask its kubelet: %s)", node, printable(err.Error()))
 			case loopback:
 				proxied[i] = node
 			}
@@ -53,6 +55,16 @@ func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 	}
 	_ = group.Wait() // the errors are in proxied
 	return slices.DeleteFunc(proxied, func(node string) bool { return node == "" }), ctx.Err()
+}
+
+// printable removes what would change the output of a terminal. The text can come from a kubelet.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // listensOnLoopback reads the address of the kubelet from its running configuration.

@@ -41,6 +41,8 @@ func TestProxiedNodes(t *testing.T) {
 		{"pod without an owner", "", corev1.ConditionTrue, loopback, nil, []string{}},
 		{"kubelet that does not answer: proxied", proxyDaemonSet, corev1.ConditionTrue, "", errors.New("timeout"),
 			[]string{"worker (cannot ask its kubelet: timeout)"}},
+		{"kubelet that answers with an escape sequence", proxyDaemonSet, corev1.ConditionTrue, "", errors.New("\x1b[2J"),
+			[]string{"worker (cannot ask its kubelet: \uFFFD[2J)"}},
 		{"kubelet without an address: proxied", proxyDaemonSet, corev1.ConditionTrue, "{}", nil,
 			[]string{`worker (cannot ask its kubelet: its /configz has the address "")`}},
 		{"half an answer: proxied", proxyDaemonSet, corev1.ConditionTrue, all[:20], nil,
