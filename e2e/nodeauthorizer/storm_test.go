@@ -52,6 +52,8 @@ type storm struct {
 	nodes     []*Identity
 	names     []string
 	namespace string
+	// prefix begins the names of its objects: a spec can have several storms in one namespace.
+	prefix string
 
 	mu        sync.Mutex
 	refused   []string
@@ -66,7 +68,8 @@ type storm struct {
 // will be bound to them.
 func prepare(ctx context.Context, env *Env, nodes, pods int, pace time.Duration) *storm {
 	GinkgoHelper()
-	s := &storm{pods: pods, pace: pace, namespace: env.Namespace(ctx), nodes: make([]*Identity, nodes)}
+	s := &storm{pods: pods, pace: pace, namespace: env.Namespace(ctx), prefix: env.NewName("storm"),
+		nodes: make([]*Identity, nodes)}
 	for range nodes {
 		s.names = append(s.names, env.Node(ctx, env.NewName("e2e-storm")).Name)
 	}
@@ -95,10 +98,11 @@ func (s *storm) enlist(ctx context.Context, i int, name string) (err error) {
 	return err
 }
 
-func stormName(i int) string { return fmt.Sprintf("storm-%d", i) }
+// name returns the name of a pod and of its objects.
+func (s *storm) name(i int) string { return fmt.Sprintf("%s-%d", s.prefix, i) }
 
 func (s *storm) create(ctx context.Context, i int) error {
-	name := stormName(i)
+	name := s.name(i)
 	for _, object := range []k8s.Object{
 		fixtures.Secret(s.namespace, name), fixtures.ConfigMap(s.namespace, name),
 		fixtures.Pod(s.namespace, name, "", fixtures.Unscheduled, fixtures.WithSecret(name), fixtures.WithConfigMap(name)),
@@ -130,7 +134,7 @@ func (s *storm) run(ctx context.Context) {
 }
 
 func (s *storm) bindAndAsk(ctx context.Context, i int) {
-	name, node := stormName(i), i%len(s.nodes)
+	name, node := s.name(i), i%len(s.nodes)
 	err := suite.Client.CoreV1().Pods(s.namespace).Bind(ctx, fixtures.Binding(s.namespace, name, s.names[node]),
 		metav1.CreateOptions{})
 	s.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,9 +55,9 @@ func TestServersTakeTurnsAndFailedServersGetNoConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		down := map[string]bool{}
+		var down sync.Map
 		b := newBalancer(func(_ context.Context, address string) error {
-			if down[address] {
+			if _, is := down.Load(address); is {
 				return errors.New("down")
 			}
 			return nil
@@ -74,15 +75,17 @@ func TestServersTakeTurnsAndFailedServersGetNoConnections(t *testing.T) {
 		}
 		expect("second call", "b:6443", "c:6443", "a:6443")
 		expect("third call", "c:6443", "a:6443", "b:6443")
-		down["b:6443"] = true
+		down.Store("b:6443", true)
 		time.Sleep(checkInterval)
 		expect("after one failed check", "a:6443", "b:6443", "c:6443")
 		time.Sleep(checkInterval)
 		expect("after two failed checks", "c:6443", "a:6443")
-		down["b:6443"] = false
+		down.Delete("b:6443")
 		time.Sleep(checkInterval)
 		expect("after one good check", "c:6443", "a:6443", "b:6443")
-		down["a:6443"], down["b:6443"], down["c:6443"] = true, true, true
+		for _, address := range []string{"a:6443", "b:6443", "c:6443"} {
+			down.Store(address, true)
+		}
 		time.Sleep(2 * checkInterval)
 		expect("when no server is healthy", "a:6443", "b:6443", "c:6443")
 		if err := b.configure(ctx, []byte("resources: []")); err != nil {
