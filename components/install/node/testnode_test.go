@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,7 +244,12 @@ func (n *testNode) Closed(_ context.Context, client pki.Pair, clients LoopbackCl
 	return nil
 }
 
+// proxyLock guards what the API says of the proxy, in tests that change it during an installation.
+var proxyLock sync.Mutex
+
 func (n *testNode) Proxy(context.Context) (Proxy, error) {
+	proxyLock.Lock()
+	defer proxyLock.Unlock()
 	n.asked++
 	if n.apiAway {
 		return Proxy{}, errors.New("connection refused")
