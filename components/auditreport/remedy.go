@@ -91,8 +91,8 @@ func coreRemedy(key groupKey) string {
 		return "No setting of profile hardened allows it: Kubernetes denies these labels to nodes. Remove them from the " +
 			"kubelet's --node-labels, and let an administrator set them."
 	case id == "NA-DEFAULT":
-		return ownAccount + parity + " If the client is the kubelet of a Kubernetes version that Bulkhead was not tested with, " +
-			"upgrade Bulkhead."
+		return ownAccount + parity + " If the client is the kubelet of a Kubernetes version that Bulkhead was not tested " +
+			"with, upgrade Bulkhead."
 	case strings.HasPrefix(id, "NA-"):
 		return ownAccount + parity
 	case strings.HasPrefix(id, "NR-"):

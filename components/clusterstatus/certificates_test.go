@@ -87,7 +87,7 @@ func TestHostThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestInterrupt: after Ctrl-C there is no report that calls the hosts dead.
+// After Ctrl-C, Collect returns an error. It does not report that the hosts do not answer.
 func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := newTestCluster(t).options()

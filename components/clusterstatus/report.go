@@ -101,7 +101,7 @@ type Certificate struct {
 	Name string `json:"name"`
 	// NotAfter is zero if the certificate does not exist or cannot be read.
 	NotAfter time.Time `json:"notAfter,omitzero"`
-	// Due is why the certificate should have been renewed. It is empty if there is no reason.
+	// Due says why the certificate must be renewed now. It is empty if it need not be.
 	Due string `json:"due,omitempty"`
 }
 

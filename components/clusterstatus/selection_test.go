@@ -22,7 +22,8 @@ func TestSelects(t *testing.T) {
 		return corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{
 			{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{name}}}}
 	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1", Labels: map[string]string{"pool": "edge", "cores": "4"}}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1",
+		Labels: map[string]string{"pool": "edge", "cores": "4"}}}
 	inEdge, inOther := term("pool", corev1.NodeSelectorOpIn, "edge"), term("pool", corev1.NodeSelectorOpIn, "other")
 	for _, tc := range []struct {
 		name  string

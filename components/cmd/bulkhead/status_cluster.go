@@ -28,7 +28,7 @@ be. It reads only from the API server, so it runs anywhere, without root. It cha
 nothing. To read when certificates end, it runs ` + "`bulkhead certs status`" + ` in the pod
 bulkhead-certs of each host.
 
-Exit code of --cluster: 0 if there is no FAIL, also with WARN; 2 if there is a FAIL; 1 if
+Exit code of --cluster: 0 without a FAIL (WARN does not count), 2 with a FAIL, 1 if
 the API server does not answer or denies a request.`
 
 const (

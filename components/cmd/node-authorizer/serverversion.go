@@ -75,7 +75,8 @@ func (v *serverVersion) update(ctx context.Context) time.Duration {
 	}
 	if newer && (v.failed || version != v.last) {
 		logger.Info("This Kubernetes is newer than node-authorizer knows. Requests of nodes for resources without a rule "+
-			"are reported, and the next authorizers decide. Upgrade Bulkhead", "version", version, "tested", supported.TestedText())
+			"are reported, and the next authorizers decide. Upgrade Bulkhead", "version", version,
+			"tested", supported.TestedText())
 	}
 	v.last, v.failed = version, false
 	return versionInterval

@@ -80,7 +80,7 @@ func TestServerVersion(t *testing.T) {
 		{"no version", 200, `{}`, false, versionRetry},
 		{"another type", 200, `{"gitVersion":1.38}`, false, versionRetry},
 		{"unknown fields", 200, `{"gitVersion":"v1.38.1","new":[{}]}`, true, versionInterval},
-		{"version that is no version", 200, versionOf("newest"), false, versionRetry},
+		{"invalid version", 200, versionOf("newest"), false, versionRetry},
 		{"downgrade", 200, versionOf("v1.37.4"), false, versionInterval},
 	} {
 		if answer(tc.code, tc.body); v.update(ctx) != tc.wait || v.isNewer() != tc.newer {

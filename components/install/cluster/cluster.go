@@ -61,7 +61,8 @@ func NewForConfig(config *rest.Config) (*Client, error) {
 		return nil, err
 	}
 	configz := func(ctx context.Context, node string) ([]byte, error) {
-		return typed.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").DoRaw(ctx)
+		nodes := typed.CoreV1().RESTClient().Get().Resource("nodes")
+		return nodes.Name(node).SubResource("proxy").Suffix("configz").DoRaw(ctx)
 	}
 	return &Client{Kubernetes: typed, dynamic: untyped, configz: configz}, nil
 }

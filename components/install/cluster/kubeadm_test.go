@@ -18,7 +18,7 @@ import (
 // another resourceVersion than the current one.
 type kubeadmServer struct {
 	t *testing.T
-	// text is the ClusterConfiguration. exists is false if there is no ConfigMap.
+	// text is the ClusterConfiguration. exists reports whether the cluster has the ConfigMap.
 	text    string
 	exists  bool
 	version int

@@ -9,14 +9,14 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
 // proxyDaemonSet is defined in manifests/kubelet-auth-proxy.
@@ -27,10 +27,12 @@ const (
 	// are asked at one time.
 	configzTimeout = 5 * time.Second
 	configzAtOnce  = 16
+	// maxCause bounds the text of an error, which can come from a kubelet. It is in bytes.
+	maxCause = 512
 )
 
 // ProxiedNodes returns the nodes whose kubelets are behind kubelet-auth-proxy. They have a ready
-// proxy, and their kubelet listens on loopback. A ready proxy alone is no sign: it can be idle. So
+// proxy, and their kubelet listens on loopback. A ready proxy can also be idle, so
 // ProxiedNodes reads the configuration of these kubelets through the API server. A kubelet that
 // cannot be asked counts as one behind its proxy. Its name is followed by the cause.
 func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
@@ -46,7 +48,7 @@ func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 			loopback, err := c.listensOnLoopback(ctx, node)
 			switch {
 			case err != nil:
-				proxied[i] = fmt.Sprintf("%s (cannot ask its kubelet: %s)", node, printable(err.Error()))
+				proxied[i] = fmt.Sprintf("%s (cannot ask its kubelet: %s)", node, webhook.Printable(err.Error(), maxCause))
 			case loopback:
 				proxied[i] = node
 			}
@@ -55,16 +57,6 @@ func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 	}
 	_ = group.Wait() // the errors are in proxied
 	return slices.DeleteFunc(proxied, func(node string) bool { return node == "" }), ctx.Err()
-}
-
-// printable removes what would change the output of a terminal. The text can come from a kubelet.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, text)
 }
 
 // listensOnLoopback reads the address of the kubelet from its running configuration.

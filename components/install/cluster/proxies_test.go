@@ -61,7 +61,8 @@ func TestNodesWithout(t *testing.T) {
 	node := func(name, pool string) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pool": pool}}}
 	}
-	client := &Client{Kubernetes: fake.NewClientset(node("worker-3", "edge"), node("worker-1", "edge"), node("worker-2", "a"))}
+	nodes := fake.NewClientset(node("worker-3", "edge"), node("worker-1", "edge"), node("worker-2", "a"))
+	client := &Client{Kubernetes: nodes}
 	selector, err := labels.Parse("pool!=edge")
 	if err != nil {
 		t.Fatal(err)

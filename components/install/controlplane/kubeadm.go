@@ -24,7 +24,7 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if current == "" {
-		p.Note("there is no ConfigMap kubeadm-config: edit the source of kube-apiserver's " +
+		p.Note("this cluster has no ConfigMap kubeadm-config: edit the source of kube-apiserver's " +
 			"manifest by hand")
 		return false, nil
 	}

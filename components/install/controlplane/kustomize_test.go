@@ -158,7 +158,8 @@ func TestEveryKustomizationIsCompared(t *testing.T) {
 // labels. The installer applies the DaemonSet once, because it has no hash of its manifest yet.
 func TestInstallKeepsObjectsFromGitOps(t *testing.T) {
 	tool := overlay{Resources: []string{"../hardened"},
-		Images: []map[string]string{{"name": "ghcr.io/bulkhead-k8s/bulkhead", "newName": "example.test/bulkhead", "newTag": "1"}},
+		Images: []map[string]string{
+			{"name": "ghcr.io/bulkhead-k8s/bulkhead", "newName": "example.test/bulkhead", "newTag": "1"}},
 		Labels: []map[string]any{{"pairs": map[string]any{"example.test/tool": "gitops"}}}}
 	changed := func(h *testHost) (names []string) {
 		for name, object := range h.objects {

@@ -83,7 +83,8 @@ func TestGuardedNodesAreNotLeftOut(t *testing.T) {
 		h.proxied = []string{"worker-1 (cannot ask its kubelet: timeout)", "worker-3"}
 		before := h.snapshot()
 		mentions(t, h.withKubelets(nil).Install(t.Context(), selecting("pool!=edge")),
-			"kubelet-auth-proxy serves the kubelets of worker-1 (cannot ask its kubelet: timeout): run `bulkhead node uninstall`")
+			"kubelet-auth-proxy serves the kubelets of worker-1 (cannot ask its kubelet: timeout): "+
+				"run `bulkhead node uninstall`")
 		h.mustBe(before)
 		h.proxied = []string{"worker-3"}
 		must(t, h.withKubelets(nil).Install(t.Context(), selecting("pool!=edge")))

@@ -28,7 +28,7 @@ type ConfigMaps interface {
 	Delete(context.Context, string, metav1.DeleteOptions) error
 }
 
-// Entries returns the entries of all hosts, by node name. It returns nil if there is no ConfigMap.
+// Entries returns the entries of all hosts, by node name. It returns nil if the ConfigMap does not exist.
 func Entries(ctx context.Context, configs ConfigMaps) (map[string]string, error) {
 	config, err := configs.Get(ctx, ConfigMapName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -91,8 +91,9 @@ WantedBy=paths.target
 
 // installUnit is of type simple, so that the start of the kubelet and of the machine does not wait for
 // it. It has no order: it waits itself. It has no start limit, because a kubelet can start often.
-const installUnit = `# Printed by bulkhead node unit. For a machine image: /etc/systemd/system/bulkhead-node-install.service,
-# then systemctl enable bulkhead-node-install.service.
+const installUnit = `# Printed by bulkhead node unit. For a machine image:
+# /etc/systemd/system/bulkhead-node-install.service, then
+# systemctl enable bulkhead-node-install.service.
 [Unit]
 Description=Put the kubelet behind kubelet-auth-proxy as soon as this host is a node
 StartLimitIntervalSec=0

@@ -59,6 +59,9 @@ type testNode struct {
 	acceptsLate int
 	// duringAccept, if set, replaces that check.
 	duringAccept func() error
+	// proxyMu guards what the API returns for the proxy: proxyWanted, proxyStarts, proxyLate and asked.
+	// Only tests that change it during an installation need it.
+	proxyMu sync.Mutex
 	// proxyWanted is true if the cluster has a proxy for this node. proxyRuns is true if the proxy
 	// uses the port. Otherwise it is idle.
 	proxyWanted, proxyRuns bool
@@ -241,57 +244,6 @@ func (n *testNode) Closed(_ context.Context, client pki.Pair, clients LoopbackCl
 	if n.certificateLate {
 		return os.WriteFile(n.serving(), []byte(n.certificate), 0o600)
 	}
-	return nil
-}
-
-// proxyLock guards what the API says of the proxy, in tests that change it during an installation.
-var proxyLock sync.Mutex
-
-func (n *testNode) Proxy(context.Context) (Proxy, error) {
-	proxyLock.Lock()
-	defer proxyLock.Unlock()
-	n.asked++
-	if n.apiAway {
-		return Proxy{}, errors.New("connection refused")
-	}
-	if n.proxyLate > 0 {
-		n.proxyLate--
-		return Proxy{}, nil
-	}
-	if !n.proxyWanted {
-		return Proxy{}, nil
-	}
-	proxy := Proxy{Address: "192.0.2.1:10250"}
-	if n.proxyStarts > 0 {
-		n.proxyStarts--
-		proxy.Starting = "pod kube-system/proxy does not run: ImagePullBackOff"
-	}
-	return proxy, nil
-}
-
-func (n *testNode) ProxyServes(context.Context, string) error {
-	n.serveIfFilesExist()
-	if have, err := os.ReadFile(filepath.Join(n.layout.KubeletProxy(), "kubelet-serving.pem")); err != nil ||
-		string(have) != n.certificate {
-		return fmt.Errorf("it serves with %q, %w", have, err)
-	}
-	if !n.proxyRuns {
-		return errors.New("connection refused")
-	}
-	return nil
-}
-
-func (n *testNode) Evict(ctx context.Context) error {
-	if n.duringEvict != nil {
-		n.duringEvict()
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if n.running {
-		return errors.New("the kubelet would start it again")
-	}
-	n.proxyRuns = false
 	return nil
 }
 

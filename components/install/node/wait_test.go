@@ -99,12 +99,12 @@ func TestInstallWhenReady(t *testing.T) {
 		w := n.wait()
 		w.pass(24 * time.Hour)
 		n.mustBe(before)
-		proxyLock.Lock()
+		n.proxyMu.Lock()
 		if n.asked > 24*60*2+10 {
 			t.Errorf("the API server was asked %d times", n.asked)
 		}
 		n.proxyStarts, n.proxyWanted = 1, true
-		proxyLock.Unlock()
+		n.proxyMu.Unlock()
 		w.within(90 * time.Second)
 	})
 	onNode(t, "certificate that is not approved: repeated, less and less often", func(t *testing.T, n *testNode) {

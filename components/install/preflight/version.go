@@ -74,7 +74,8 @@ func severalWithoutManifests(ctx context.Context, in Input, version string) (str
 
 // newerThanTested describes what node-authorizer does with a Kubernetes that it does not know.
 func newerThanTested(in Input, gitVersion string) string {
-	text := gitVersion + ": newer than " + supported.TestedText() + ", the newest version that the rules are tested against. "
+	text := gitVersion + ": newer than " + supported.TestedText() +
+		", the newest version that the rules are tested against. "
 	switch {
 	case in.Profile != "hardened":
 		return text + "A node's request for a resource that no rule names is left to RBAC, as in every version" +
@@ -84,8 +85,8 @@ func newerThanTested(in Input, gitVersion string) string {
 			"of that version may need one" + registration(in, gitVersion)
 	}
 	return text + "A node's request for a resource that no rule names is not denied: it is reported under NA-DEFAULT, " +
-		"and the in-tree Node authorizer and RBAC decide, as without Bulkhead. Requests for all other resources are decided " +
-		"as before. bulkhead audit lists the reported requests. Upgrade Bulkhead, or set --unknown-resources=deny" +
+		"and the in-tree Node authorizer and RBAC decide, as without Bulkhead. Requests for all other resources are " +
+		"decided as before. bulkhead audit lists the reported requests. Upgrade Bulkhead, or set --unknown-resources=deny" +
 		registration(in, gitVersion)
 }
 

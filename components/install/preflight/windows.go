@@ -59,7 +59,7 @@ func leftOutFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return []Finding{{OK, check, "none"}}, nil
 	}
 	return []Finding{{Warn, check,
-		fmt.Sprintf("%s: kubeletAPI.nodeSelector leaves them out, so these kubelets are not protected. kube-apiserver has one "+
-			"CA for all kubelets, and verifies their certificates only after every kubelet has one of the cluster's CA. So "+
+		fmt.Sprintf("%s: kubeletAPI.nodeSelector leaves them out, so these kubelets are not protected. kube-apiserver has "+
+			"one CA for all kubelets, and verifies their certificates only after every kubelet has one of the cluster's CA. So "+
 			"set serverTLSBootstrap: true in the KubeletConfiguration of these nodes", &found)}}, nil
 }

@@ -55,9 +55,10 @@ func (v *Cluster) findLastJoin(ctx context.Context, node string) (last time.Time
 // the request was approved. A kubelet renews its certificate as a node.
 func joins(asked *certificatesv1.CertificateSigningRequest, node string) bool {
 	who := &user.DefaultInfo{Name: asked.Spec.Username, Groups: asked.Spec.Groups}
-	approved := slices.ContainsFunc(asked.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool {
+	isApproval := func(c certificatesv1.CertificateSigningRequestCondition) bool {
 		return c.Type == certificatesv1.CertificateApproved && c.Status == corev1.ConditionTrue
-	})
+	}
+	approved := slices.ContainsFunc(asked.Status.Conditions, isApproval)
 	if !approved || !nodeidentity.IsBootstrapper(who) {
 		return false
 	}

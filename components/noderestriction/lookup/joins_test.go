@@ -38,9 +38,9 @@ func joinRequest(t *testing.T, at time.Time, change func(*certificatesv1.Certifi
 			Groups:  []string{"system:bootstrappers:kubeadm:default-node-token", "system:authenticated"},
 			Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
 		},
-		Status: certificatesv1.CertificateSigningRequestStatus{Conditions: []certificatesv1.CertificateSigningRequestCondition{
-			{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}},
 	}
+	asked.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{
+		{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue}}
 	change(asked)
 	return object(t, asked)
 }
@@ -53,14 +53,18 @@ func TestLastJoined(t *testing.T) {
 		counts bool
 	}{
 		{"approved request of a bootstrapper", func(*certificatesv1.CertificateSigningRequest) {}, true},
-		{"request that is not approved", func(r *certificatesv1.CertificateSigningRequest) { r.Status.Conditions = nil }, false},
+		{"request that is not approved", func(r *certificatesv1.CertificateSigningRequest) {
+			r.Status.Conditions = nil
+		}, false},
 		{"request that is denied", func(r *certificatesv1.CertificateSigningRequest) {
 			r.Status.Conditions[0].Type = certificatesv1.CertificateDenied
 		}, false},
 		{"renewal by the node", func(r *certificatesv1.CertificateSigningRequest) {
 			r.Spec.Username, r.Spec.Groups = "system:node:me", []string{"system:nodes", "system:authenticated"}
 		}, false},
-		{"request that is not PEM", func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Request = []byte("x") }, false},
+		{"request that is not PEM", func(r *certificatesv1.CertificateSigningRequest) {
+			r.Spec.Request = []byte("x")
+		}, false},
 	} {
 		w := newWorld(t, list(signingPath, joinRequest(t, at, tc.change)))
 		want := time.Time{}
