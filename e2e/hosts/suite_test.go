@@ -3,7 +3,8 @@
 
 // Package hosts_test installs and removes Bulkhead host by host, on a cluster with several control
 // planes that begins without Bulkhead, as `refcluster up --plain --control-planes=3 --workers=2`
-// creates it. Meanwhile, clients use the cluster through its load balancer.
+// creates it. Meanwhile, clients use the cluster through its load balancer. Most specs prove a step of
+// a procedure, not a rule, so they name no rule.
 package hosts_test
 
 import (
@@ -18,7 +19,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
@@ -29,8 +29,6 @@ var (
 )
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
-
-func TestSpecsNameRules(t *testing.T) { framework.CheckNames(t, nodeauthorizer.Rules) }
 
 // findControlPlanes returns the control-plane nodes, sorted by name. It skips the specs if there are
 // fewer than three.
