@@ -20,6 +20,10 @@ RELEASE_FLAGS      ?=
 export CGO_ENABLED := 0
 export GOFLAGS     += -trimpath -buildvcs=false
 
+# What bulkhead-conformance contains.
+CONFORMANCE        := _output/conformance
+CONFORMANCE_SUITES := nodeauthorizer noderestriction kubeletauth nodescope attacks
+
 REFCLUSTER := go run ./kind/cmd/refcluster
 TESTRUN    := go run ./scripts/testrun
 # The results of the benchmarks, in the format of Go.
@@ -64,6 +68,16 @@ unit: ## unit tests with the race detector, and a bounded run of every fuzz targ
 .PHONY: e2e
 e2e: ## make e2e [LABEL='rule: containsAny NA-LEASE-3']: end-to-end on the cluster that is up, or on E2E_KUBECONFIG, or on one that it makes
 	@$(TESTRUN) e2e --profile=$(PROFILE) --label='$(LABEL)'
+
+.PHONY: conformance
+conformance: ## the program _output/bin/bulkhead-conformance: it reports which rules any cluster enforces
+	@mkdir -p $(CONFORMANCE)
+	@echo "compiling the suites and the program: some minutes without a build cache"
+	@go test -c -ldflags='-s -w' -o $(CONFORMANCE)/ $(CONFORMANCE_SUITES:%=./e2e/%)
+	@go build -ldflags='-s -w' -o $(CONFORMANCE)/ github.com/onsi/ginkgo/v2/ginkgo
+	@go build -ldflags="$$(bash scripts/ldflags.sh)" -o $(CONFORMANCE)/program ./e2e/cmd/conformance
+	@go run ./scripts/bundle -o _output/bin/bulkhead-conformance $(CONFORMANCE)/program $(CONFORMANCE)/ginkgo $(CONFORMANCE_SUITES:%=$(CONFORMANCE)/%.test)
+	@echo "_output/bin/bulkhead-conformance --help"
 
 .PHONY: ha-full
 ha-full: ## all specs for three control planes on a new cluster: install, kubeadm's commands, upgrade, removal (half an hour)

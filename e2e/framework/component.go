@@ -28,6 +28,9 @@ const (
 // OnControlPlane runs a script on the control-plane host. The script must succeed.
 func (s *Suite) OnControlPlane(ctx context.Context, script string) string {
 	ginkgo.GinkgoHelper()
+	if why := s.Host.Missing(); why != "" && s.Settings.Profile == Any {
+		ginkgo.Skip(why, 1)
+	}
 	out, err := s.Host.Run(ctx, s.ControlPlane, script)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	return strings.TrimSpace(out)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onsi/ginkgo/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -37,12 +38,26 @@ func (c *Cluster) KubeletPort(ctx context.Context, name string) (*Port, error) {
 		return nil, fmt.Errorf("node %s does not say where its kubelet is", name)
 	}
 	p := &Port{Address: net.JoinHostPort(address, strconv.Itoa(int(port))), Node: name}
+	if c.Settings.Profile == Any {
+		return p, skipUnlessReachable(ctx, p.Address)
+	}
 	if c.Settings.Profile != Hardened {
 		return p, nil
 	}
 	p.Guarded, p.pod, p.health = true, KubeletProxy+"-*", kubeletProxyHealth
 	p.roots, err = c.clusterCA()
 	return p, err
+}
+
+// skipUnlessReachable skips a spec if no connection to the address can be opened: a cluster may keep
+// its nodes in a network of their own.
+func skipUnlessReachable(ctx context.Context, address string) error {
+	dialer := net.Dialer{Timeout: requestTimeout}
+	connection, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		ginkgo.Skip(fmt.Sprintf("the kubelet cannot be reached from here: %v", err), 1)
+	}
+	return connection.Close()
 }
 
 // ServerPort returns the API server's port.

@@ -74,13 +74,13 @@ func DeniesBy(rule, by rules.ID) ginkgo.Labels {
 func Attack(id string) ginkgo.Labels { return ginkgo.Label(attackKey + id) }
 
 // InForce reports whether the rule is enforced on the profile, as the installer configures it by
-// default.
+// default. On [Any] this is what a report demands.
 func InForce(rule rules.Rule, profile Profile) bool {
 	switch {
 	case rule.Audited:
 		return false
 	case rule.Optional, rule.Configured:
-		return profile == Hardened
+		return profile == Hardened || profile == Any
 	case rule.Extension:
 		return profile != InTree
 	}

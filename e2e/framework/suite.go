@@ -83,6 +83,8 @@ func (s *Suite) skipReason(labels []string) string {
 		return s.Host.Missing()
 	case slices.Contains(labels, OnWorker) && s.Worker == "":
 		return "there is no worker node: set E2E_WORKER"
+	case slices.Contains(labels, Disruptive) && s.Settings.Profile == Any:
+		return "it would disturb the whole cluster"
 	case s.Settings.Profile != InTree:
 		return ""
 	}
@@ -205,9 +207,9 @@ func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Reque
 	s.ExpectForbidden(ctx, who, request, by, text...)
 }
 
-// SkipOnInTree skips a spec where Bulkhead is not installed.
+// SkipOnInTree skips a spec where Bulkhead is not installed, or may not be.
 func (s *Suite) SkipOnInTree(why string) {
-	if s.Settings.Profile == InTree {
-		ginkgo.Skip("not on in-tree: "+why, 1)
+	if s.Settings.Profile == InTree || s.Settings.Profile == Any {
+		ginkgo.Skip(fmt.Sprintf("not on %s: %s", s.Settings.Profile, why), 1)
 	}
 }

@@ -4,12 +4,15 @@
 package nodescope_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -28,8 +31,14 @@ done
 
 // steal reads the tokens of running pods from the disks of their nodes, as an attacker on the node
 // does. It records the user that the API server authenticates each token as.
+//
+// Without access to the nodes it requests tokens that are bound to the pods, as a kubelet does.
 func steal(ctx context.Context, pods map[string]*corev1.Pod) {
 	GinkgoHelper()
+	if suite.Host.Missing() != "" {
+		requestTokens(ctx, pods)
+		return
+	}
 	for _, node := range []string{suite.Worker, suite.ControlPlane} {
 		names := map[types.UID]string{}
 		var uids []string
@@ -48,6 +57,22 @@ func steal(ctx context.Context, pods map[string]*corev1.Pod) {
 			delete(names, types.UID(uid))
 		}
 		Expect(names).To(BeEmpty(), "pods whose tokens are not on the disk of %s", node)
+	}
+}
+
+func requestTokens(ctx context.Context, pods map[string]*corev1.Pod) {
+	GinkgoHelper()
+	for name, pod := range pods {
+		if !*pod.Spec.AutomountServiceAccountToken {
+			continue
+		}
+		request := &authenticationv1.TokenRequest{}
+		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{
+			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: stage.UIDs[name],
+		}
+		made := must(suite.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, cmp.Or(pod.Spec.ServiceAccountName, "default"),
+			request, metav1.CreateOptions{}))
+		stage.Bearers[name] = must(suite.ReadToken(ctx, made.Status.Token))
 	}
 }
 

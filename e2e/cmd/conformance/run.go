@@ -1,0 +1,110 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// cleanup bounds what the specs may take to remove their objects after Ctrl-C.
+const cleanup = 2 * time.Minute
+
+// results is the name of Ginkgo's report in the output directory.
+const results = "ginkgo.json"
+
+func run(ctx context.Context, out io.Writer, o options) error {
+	dir, err := os.MkdirTemp("", "bulkhead-conformance-")
+	if err != nil {
+		return fmt.Errorf("cannot create a directory for the suites: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // nothing needs it any more
+	kubeconfig, err := prepare(ctx, o, dir)
+	if err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot find this program: %w", err)
+	}
+	suites, err := unpack(program, dir)
+	if err != nil {
+		return err
+	}
+	if suites, err = selected(suites, o.suites); err != nil {
+		return err
+	}
+	if o.output, err = filepath.Abs(o.output); err != nil {
+		return fmt.Errorf("cannot use %s: %w", o.output, err)
+	}
+	if err := os.MkdirAll(o.output, 0o755); err != nil {
+		return fmt.Errorf("cannot create the output directory: %w", err)
+	}
+	fmt.Fprintf(out, "Running the suites %s. This takes 10 to 30 minutes. Ctrl-C ends the run and removes its objects.\n",
+		strings.Join(suites, ", "))
+	if err := runSuites(ctx, out, o, dir, kubeconfig, suites); err != nil {
+		return err
+	}
+	return writeReport(ctx, out, o, kubeconfig)
+}
+
+// selected returns the suites that the user named, or all of them.
+func selected(all, named []string) ([]string, error) {
+	if len(named) == 0 {
+		return all, nil
+	}
+	for _, name := range named {
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("there is no suite %q: use %s", name, strings.Join(all, ", "))
+		}
+	}
+	return named, nil
+}
+
+// runSuites runs Ginkgo. Specs that fail are not an error: the report has them.
+func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig string, suites []string) error {
+	report := filepath.Join(o.output, results)
+	if err := os.Remove(report); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("cannot replace the last report: %w", err)
+	}
+	args := []string{
+		"run", "--no-color", "--keep-going", "--silence-skips", "--succinct", "--poll-progress-after=2m",
+		fmt.Sprintf("--timeout=%v", o.timeout), fmt.Sprintf("--procs=%d", o.procs),
+		"--output-dir=" + o.output, "--json-report=" + results,
+	}
+	for _, suite := range suites {
+		args = append(args, "./"+suite+suiteSuffix)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, runner), args...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Stdout = out
+	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+kubeconfig, "E2E_PROFILE=any", "E2E_NODE_EXEC="+o.nodeExec,
+		"E2E_ARTIFACTS="+o.output)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
+	cmd.WaitDelay = cleanup
+	// Ginkgo gets one signal, from Cancel. A terminal would send it another one, which stops the
+	// clean-up.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted: there is no report")
+	case err != nil && !errors.As(err, &exit):
+		return fmt.Errorf("cannot run the suites: %w", err)
+	}
+	if _, missing := os.Stat(report); missing != nil {
+		return fmt.Errorf("the suites ended without a report: %w; read their output above", errors.Join(err, missing))
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bundle appends files to a program, as a zip archive. The program runs as before, and finds
+// the files in itself: a zip archive is read from its end.
+package main
+
+import (
+	"archive/zip"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	output := flag.String("o", "", "File to write.")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: bundle -o OUTPUT PROGRAM FILE...")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if *output == "" || flag.NArg() < 2 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := write(*output, flag.Arg(0), flag.Args()[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "bundle: cannot write %s: %v\n", *output, err)
+		os.Exit(1)
+	}
+}
+
+// write replaces the output only after the new file is whole.
+func write(output, program string, files []string) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(output), filepath.Base(output)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, temporary.Close())
+		if err == nil {
+			err = os.Rename(temporary.Name(), output)
+		} else {
+			_ = os.Remove(temporary.Name())
+		}
+	}()
+	if err := temporary.Chmod(0o755); err != nil {
+		return err
+	}
+	size, err := copyFile(temporary, program)
+	if err != nil {
+		return err
+	}
+	archive := zip.NewWriter(temporary)
+	archive.SetOffset(size)
+	for _, file := range files {
+		entry, err := archive.Create(filepath.Base(file))
+		if err != nil {
+			return err
+		}
+		if _, err := copyFile(entry, file); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
+
+func copyFile(to io.Writer, name string) (int64, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	return io.Copy(to, file)
+}
