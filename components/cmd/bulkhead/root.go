@@ -39,6 +39,7 @@ Run it as root on each control-plane host.`,
 		newCertsCommand(),
 		newRulesCommand(),
 		newWhyCommand(),
+		newConformanceCommand(),
 		newVersionCommand(),
 	)
 	return root
