@@ -71,12 +71,13 @@ e2e: ## make e2e [LABEL='rule: containsAny NA-LEASE-3']: end-to-end on the clust
 
 .PHONY: conformance
 conformance: ## the program _output/bin/bulkhead-conformance: it reports which rules any cluster enforces
-	@mkdir -p $(CONFORMANCE)
+	@rm -rf $(CONFORMANCE) && mkdir -p $(CONFORMANCE)/e2e/suites $(CONFORMANCE)/docs _output/bin
 	@echo "compiling the suites and the program: some minutes without a build cache"
-	@go test -c -ldflags='-s -w' -o $(CONFORMANCE)/ $(CONFORMANCE_SUITES:%=./e2e/%)
-	@go build -ldflags='-s -w' -o $(CONFORMANCE)/ github.com/onsi/ginkgo/v2/ginkgo
-	@go build -ldflags="$$(bash scripts/ldflags.sh)" -o $(CONFORMANCE)/program ./e2e/cmd/conformance
-	@go run ./scripts/bundle -o _output/bin/bulkhead-conformance $(CONFORMANCE)/program $(CONFORMANCE)/ginkgo $(CONFORMANCE_SUITES:%=$(CONFORMANCE)/%.test)
+	@go test -c -ldflags='-s -w' -o $(CONFORMANCE)/e2e/suites/ $(CONFORMANCE_SUITES:%=./e2e/%)
+	@go build -ldflags='-s -w' -o $(CONFORMANCE)/e2e/suites/ github.com/onsi/ginkgo/v2/ginkgo
+	@cp -r docs/examples $(CONFORMANCE)/docs/
+	@go build -ldflags="$$(bash scripts/ldflags.sh)" -o _output/bin/bulkhead-conformance ./e2e/cmd/conformance
+	@go run ./scripts/bundle -o _output/bin/bulkhead-conformance _output/bin/bulkhead-conformance $(CONFORMANCE)
 	@echo "_output/bin/bulkhead-conformance --help"
 
 .PHONY: ha-full

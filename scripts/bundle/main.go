@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bundle appends files to a program, as a zip archive. The program runs as before, and finds
-// the files in itself: a zip archive is read from its end.
+// Command bundle appends a directory to a program, as a zip archive. The program runs as before, and
+// finds the files in itself: a zip archive is read from its end.
 package main
 
 import (
@@ -18,22 +18,22 @@ import (
 func main() {
 	output := flag.String("o", "", "File to write.")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: bundle -o OUTPUT PROGRAM FILE...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: bundle -o OUTPUT PROGRAM DIRECTORY")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if *output == "" || flag.NArg() < 2 {
+	if *output == "" || flag.NArg() != 2 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := write(*output, flag.Arg(0), flag.Args()[1:]); err != nil {
+	if err := write(*output, flag.Arg(0), flag.Arg(1)); err != nil {
 		fmt.Fprintf(os.Stderr, "bundle: cannot write %s: %v\n", *output, err)
 		os.Exit(1)
 	}
 }
 
 // write replaces the output only after the new file is whole.
-func write(output, program string, files []string) (err error) {
+func write(output, program, dir string) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(output), filepath.Base(output)+".*")
 	if err != nil {
 		return err
@@ -49,29 +49,19 @@ func write(output, program string, files []string) (err error) {
 	if err := temporary.Chmod(0o755); err != nil {
 		return err
 	}
-	size, err := copyFile(temporary, program)
+	from, err := os.Open(program)
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // it was only read
+	size, err := io.Copy(temporary, from)
 	if err != nil {
 		return err
 	}
 	archive := zip.NewWriter(temporary)
 	archive.SetOffset(size)
-	for _, file := range files {
-		entry, err := archive.Create(filepath.Base(file))
-		if err != nil {
-			return err
-		}
-		if _, err := copyFile(entry, file); err != nil {
-			return err
-		}
+	if err := archive.AddFS(os.DirFS(dir)); err != nil {
+		return err
 	}
 	return archive.Close()
-}
-
-func copyFile(to io.Writer, name string) (int64, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	return io.Copy(to, file)
 }

@@ -13,15 +13,20 @@ import (
 )
 
 func TestWrite(t *testing.T) {
-	dir := t.TempDir()
-	program, first, second := filepath.Join(dir, "program"), filepath.Join(dir, "a.test"), filepath.Join(dir, "b.test")
-	for name, content := range map[string]string{program: "PK is not its first word", first: "one", second: ""} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+	dir, files := t.TempDir(), t.TempDir()
+	if err := os.Mkdir(filepath.Join(files, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "program")
+	for name, content := range map[string]string{
+		program: "PK is not its first word", filepath.Join(files, "a"): "one", filepath.Join(files, "sub", "b"): "",
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	output := filepath.Join(dir, "bundled")
-	if err := write(output, program, []string{first, second}); err != nil {
+	if err := write(output, program, files); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(output)
@@ -36,7 +41,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer archive.Close() //nolint:errcheck // it was only read
-	want := map[string]string{"a.test": "one", "b.test": ""}
+	want := map[string]string{"a": "one", "sub/": "", "sub/b": ""}
 	for _, file := range archive.File {
 		from, err := file.Open()
 		if err != nil {
@@ -45,6 +50,9 @@ func TestWrite(t *testing.T) {
 		got, err := io.ReadAll(from)
 		if err != nil || string(got) != want[file.Name] {
 			t.Errorf("%s: %q, %v", file.Name, got, err)
+		}
+		if !file.FileInfo().IsDir() && file.Mode().Perm() != 0o700 {
+			t.Errorf("%s: mode %v", file.Name, file.Mode())
 		}
 		delete(want, file.Name)
 	}
@@ -63,8 +71,8 @@ func TestWriteKeepsTheOldFile(t *testing.T) {
 	if err := os.WriteFile(output, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(output, output, []string{filepath.Join(dir, "missing")}); err == nil {
-		t.Error("no error for a file that does not exist")
+	if err := write(output, output, filepath.Join(dir, "missing")); err == nil {
+		t.Error("no error for a directory that does not exist")
 	}
 	if content, err := os.ReadFile(output); err != nil || string(content) != "old" {
 		t.Errorf("the old file is %q, %v", content, err)

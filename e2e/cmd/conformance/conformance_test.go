@@ -57,26 +57,38 @@ func TestSelected(t *testing.T) {
 }
 
 func TestUnpack(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "program")
-	writeBundle(t, program, "ginkgo", "b.test", "../a.test")
-	into := t.TempDir()
-	suites, err := unpack(program, into)
-	if err != nil || !slices.Equal(suites, []string{"a", "b"}) {
-		t.Fatalf("suites %v, %v", suites, err)
+	for name, tt := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"suites and other files: unpacked": {[]string{"e2e/suites/b.test", "e2e/suites/a.test", "docs/c.yaml"}, ""},
+		"no suite: refused":                {[]string{"e2e/suites/ginkgo", "docs/c.yaml"}, "cannot find a suite"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			program, dir := filepath.Join(t.TempDir(), "program"), t.TempDir()
+			writeBundle(t, program, tt.files...)
+			suites, err := unpack(program, dir)
+			expectError(t, err, tt.want)
+			if tt.want != "" {
+				return
+			}
+			if !slices.Equal(suites, []string{"a", "b"}) {
+				t.Errorf("suites %v", suites)
+			}
+			for _, file := range tt.files {
+				if content, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(content) != file {
+					t.Errorf("%s: %q, %v", file, content, err)
+				}
+			}
+			_, err = unpack(program, dir)
+			expectError(t, err, "file exists")
+		})
 	}
-	for _, name := range []string{"ginkgo", "a.test", "b.test"} {
-		content, err := os.ReadFile(filepath.Join(into, name))
-		if err != nil || len(content) == 0 {
-			t.Errorf("%s: %q, %v", name, content, err)
-		}
-	}
-	_, err = unpack(program, into)
-	expectError(t, err, "file exists")
+	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("no archive"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = unpack(program, t.TempDir())
+	_, err := unpack(program, t.TempDir())
 	expectError(t, err, "make conformance")
 }
 

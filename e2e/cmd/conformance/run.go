@@ -85,6 +85,7 @@ func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig st
 	for _, suite := range suites {
 		args = append(args, "./"+suite+suiteSuffix)
 	}
+	dir = filepath.Join(dir, suitesDir)
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, runner), args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Stdout = out
