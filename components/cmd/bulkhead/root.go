@@ -4,6 +4,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/version"
@@ -28,6 +30,7 @@ Run it as root on each control-plane host.`,
 		newPrepareCommand(),
 		newPreflightCommand(),
 		newStatusCommand(),
+		newDoctorCommand(),
 		newNodeCommand(),
 		newAuditCommand(),
 		newKubeletAccessCommand(),
@@ -41,6 +44,9 @@ Run it as root on each control-plane host.`,
 		newWhyCommand(),
 		newVersionCommand(),
 	)
+	addCompletions(root)
+	// Without this, a description of a flag is one long line.
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 120 "))
 	return root
 }
 
