@@ -50,11 +50,10 @@ func Registration(ctx context.Context, api interface {
 // true if it is another one. ignores is true if it is the same one with failure policy Ignore. It does
 // not compare the CAs, which are those of the hosts.
 func JudgeRegistration(have *unstructured.Unstructured, p Profile) (changed, ignores bool, err error) {
-	want, err := render.Registration(p.registration(), bundleOf(have))
+	want, err := RegistrationInAPI(p, bundleOf(have))
 	if err != nil {
 		return false, false, err
 	}
-	want.SetName(registeredName)
 	if Installed(have, want) {
 		return false, false, nil
 	}
@@ -63,4 +62,15 @@ func JudgeRegistration(have *unstructured.Unstructured, p Profile) (changed, ign
 	}
 	ignores = Installed(have, want)
 	return !ignores, ignores, nil
+}
+
+// RegistrationInAPI returns the webhook configuration of the profile for a kube-apiserver that does not
+// read it from disk.
+func RegistrationInAPI(p Profile, bundle []byte) (*unstructured.Unstructured, error) {
+	object, err := render.Registration(p.registration(), bundle)
+	if err != nil {
+		return nil, err
+	}
+	object.SetName(registeredName)
+	return object, nil
 }
