@@ -6,10 +6,13 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
+	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 )
 
 // checkBindings judges as `bulkhead preflight` does.
@@ -24,7 +27,24 @@ func checkBindings(ctx context.Context, in *inputs) ([]Finding, error) {
 	}
 	found := fromPreflight(bindings, "kubectl edit the binding and remove the subject, or delete the binding")
 	nameless, err := preflight.NamelessNodes(ctx, in.Client)
-	return append(found, fromPreflight(nameless, "give the kubelet a certificate for system:node:<name>")...), err
+	found = append(found, fromPreflight(nameless, "give the kubelet a certificate for system:node:<name>")...)
+	if err != nil || !hasScopes(installed) {
+		return found, err
+	}
+	editors, err := preflight.ScopeEditors(ctx, in.Client)
+	if len(editors) > 0 {
+		found = append(found, Finding{Severity: Soon, Names: editors, Problem: "all accounts may write ServiceAccounts",
+			Means:  "an account without a scope can remove the node scope of another account",
+			Repair: "remove the groups of all accounts from these bindings"})
+	}
+	return found, err
+}
+
+// hasScopes reports whether scope-sync runs on a host.
+func hasScopes(installed []clusterstatus.Host) bool {
+	return slices.ContainsFunc(installed, func(h clusterstatus.Host) bool {
+		return slices.ContainsFunc(h.Components, func(c clusterstatus.Component) bool { return c.Name == scope.SyncName })
+	})
 }
 
 func fromPreflight(all []preflight.Finding, repair string) []Finding {

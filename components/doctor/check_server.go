@@ -113,11 +113,29 @@ func checkWebhook(ctx context.Context, in *inputs) ([]Finding, error) {
 				"kube-apiserver",
 			Repair: "read the log of kube-apiserver for the cause, and the audit log for these writes"})
 	}
+	found = append(found, judgeFile(process.AuthorizationHash, installed)...)
 	if process.AdmissionHash != "" {
 		return found, nil
 	}
 	more, err := judgeRegistration(ctx, in, installed[0])
 	return append(found, more...), err
+}
+
+// judgeFile compares the authorization file in force with those of the installer. With node scope, the
+// file also has the accounts, so it cannot be compared. `kubeadm upgrade` removes the annotations.
+func judgeFile(inForce string, installed []clusterstatus.Host) []Finding {
+	var written []string
+	for _, h := range installed {
+		if h.APIServer != nil && h.APIServer.AuthorizationConfigSHA256 != "" {
+			written = append(written, h.APIServer.AuthorizationConfigSHA256)
+		}
+	}
+	if inForce == "" || hasScopes(installed) || len(written) < len(installed) || slices.Contains(written, inForce) {
+		return nil
+	}
+	return []Finding{{Severity: Urgent, Problem: "kube-apiserver uses another authorization file than the installer has " +
+		"written: its SHA-256 is " + clusterstatus.Short(inForce),
+		Means: "the order, the failure policy or the match conditions of the authorizers can be others", Repair: installAgain}}
 }
 
 // judgeRegistration is for a server that does not read webhooks from disk.

@@ -50,7 +50,7 @@ var checks = []Check{
 		"a stolen token of such an account is not limited to its node yet", checkScopes},
 	{"authorizer", "the answer of the authorizers about a node that does not exist",
 		"the in-tree Node authorizer and RBAC decide on requests of nodes, as without Bulkhead", checkAuthorizer},
-	{"webhook", "the registration of node-restriction, its failure policy, and writes without it",
+	{"webhook", "the authorization file in force, node-restriction's registration, writes without it",
 		"node-restriction does not check some or all of what nodes write", checkWebhook},
 	{"bindings", "RBAC bindings that give nodes more rights, and nodes without a name",
 		"these rights are in force whenever node-authorizer does not decide", checkBindings},

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
@@ -75,11 +76,23 @@ func TestServer(t *testing.T) {
 		{"writes without the webhook", func(c *testCluster) { c.process.Skipped = "3" },
 			[]string{"soon|webhook||kube-apiserver has admitted 3 writes"}},
 		{"no such writes", func(c *testCluster) { c.process.Skipped = "0" }, nil},
+		{"another authorization file", file("ff"), []string{"urgent|webhook||kube-apiserver uses another authorization file"}},
+		{"the file of the installer", file("aa"), nil},
 		{"old tokens", func(c *testCluster) { c.metrics = "serviceaccount_stale_tokens_total 12\n" },
 			[]string{"note|tokens||12 requests"}},
 		{"no metric", func(c *testCluster) { c.metrics = "other 1\n" },
 			[]string{"soon|tokens|tokens|not checked: cannot read the metric"}},
 	})
+}
+
+// file sets the authorization file in force. The installer has written aa.
+func file(inForce string) func(*testCluster) {
+	return func(c *testCluster) {
+		for _, node := range []string{"cp1", "cp2"} {
+			c.pods["kube-apiserver-"+node].Annotations[apiserver.HashAnnotation] = "aa"
+		}
+		c.process.AuthorizationHash = inForce
+	}
 }
 
 func TestStatus(t *testing.T) {
@@ -214,11 +227,27 @@ func TestBindings(t *testing.T) {
 	testRows(t, []row{
 		{"system:node bound to all nodes", binding(group), []string{`soon|bindings||system:node gives Group "system:nodes"`}},
 		{"the same in parity", parity, []string{`urgent|bindings||system:node gives Group "system:nodes"`}},
+		{"all accounts may write ServiceAccounts", editors("bulkhead-scope-sync"),
+			[]string{"soon|bindings|ClusterRoleBinding all|all accounts may write ServiceAccounts"}},
+		{"the same without node scope", editors("other"), nil},
 		{"no subject", func(c *testCluster) {
 			binding(group)(c)
 			c.more[0].(*rbacv1.ClusterRoleBinding).Subjects = nil
 		}, nil},
 	})
+}
+
+func editors(pod string) func(*testCluster) {
+	return func(c *testCluster) {
+		for _, node := range []string{"cp1", "cp2"} {
+			c.addMirror(pod, "scope-sync", node, image)
+		}
+		c.more = append(c.more, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "edit-accounts"},
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"patch"}}}},
+			&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "all"},
+				RoleRef:  rbacv1.RoleRef{Kind: "ClusterRole", Name: "edit-accounts"},
+				Subjects: []rbacv1.Subject{{Kind: "Group", Name: "system:serviceaccounts"}}})
+	}
 }
 
 func TestAuthorities(t *testing.T) {

@@ -21,6 +21,8 @@ func newCertsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certs",
 		Short: "Show and renew Bulkhead's certificates",
+		Example: "  bulkhead certs status\n" +
+			"  bulkhead certs renew",
 	}
 	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand())
 	return cmd

@@ -22,6 +22,10 @@ takes them off again.
 Run it as root on each control-plane host.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Example: "  bulkhead preflight --profile=hardened\n" +
+			"  bulkhead install --config=bulkhead.yaml\n" +
+			"  bulkhead doctor --kubeconfig=admin.conf\n" +
+			"  source <(bulkhead completion bash)",
 	}
 	root.AddCommand(
 		newInstallCommand(),

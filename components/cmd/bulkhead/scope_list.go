@@ -33,6 +33,8 @@ OLDER PODS were created before that. A watch is checked when it begins, so one t
 pod had begun goes on. Restart these pods to limit them as well.
 
 It can be run anywhere, and changes nothing.`,
+		Example: "  bulkhead scope list --kubeconfig=admin.conf\n" +
+			"  bulkhead scope list -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := anywhere(kubeconfig)
@@ -131,8 +133,9 @@ func shortCell(text string) string {
 
 func newScopeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "scope",
-		Short: "Show the accounts with a node scope, and find a scope for an account",
+		Use:     "scope",
+		Short:   "Show the accounts with a node scope, and find a scope for an account",
+		Example: "  bulkhead scope list",
 	}
 	cmd.AddCommand(newScopeListCommand(), newScopeSuggestCommand())
 	return cmd

@@ -20,6 +20,12 @@ func NamelessNodes(ctx context.Context, client kubernetes.Interface) ([]Finding,
 	return requestFindings(ctx, Input{Client: client})
 }
 
+// ScopeEditors returns the bindings that let all ServiceAccounts write ServiceAccounts, and so remove
+// the node scope of another account.
+func ScopeEditors(ctx context.Context, client kubernetes.Interface) ([]string, error) {
+	return editorsAmongAccounts(ctx, Input{Client: client})
+}
+
 // StaleTokens returns how many requests had a token that is valid only because kube-apiserver extends
 // tokens.
 func StaleTokens(ctx context.Context, metrics func(context.Context) (io.ReadCloser, error)) (float64, error) {
