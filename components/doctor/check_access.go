@@ -40,6 +40,11 @@ func checkBindings(ctx context.Context, in *inputs) ([]Finding, error) {
 	return found, err
 }
 
+func otherVersion(in *inputs, h clusterstatus.Host) error {
+	return fmt.Errorf("this program is version %s, but host %s has %s: use the program of that version", in.Version,
+		h.Node, h.Entry.Version)
+}
+
 // hasScopes reports whether scope-sync runs on a host.
 func hasScopes(installed []clusterstatus.Host) bool {
 	return slices.ContainsFunc(installed, func(h clusterstatus.Host) bool {
@@ -70,8 +75,7 @@ func checkObjects(ctx context.Context, in *inputs) ([]Finding, error) {
 	}
 	for _, h := range installed {
 		if h.Entry.Version != in.Version {
-			return nil, fmt.Errorf("this program is version %s, but host %s has %s: use the program of that version",
-				in.Version, h.Node, h.Entry.Version)
+			return nil, otherVersion(in, h)
 		}
 	}
 	objects, err := controlplane.SharedObjects(in.status.Proxy != nil)

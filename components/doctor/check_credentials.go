@@ -117,7 +117,8 @@ func checkRevocations(ctx context.Context, in *inputs) ([]Finding, error) {
 			Problem: "ConfigMap " + revocationlist.Name + " has lines that revoke nothing: " + err.Error(),
 			Repair:  "kubectl -n kube-system edit configmap " + revocationlist.Name + ", then `bulkhead revoke list`"})
 	}
-	lists := slices.DeleteFunc(slices.Sorted(maps.Keys(data)), func(key string) bool { return key == revocationlist.IDsKey })
+	lists := slices.Sorted(maps.Keys(data))
+	lists = slices.DeleteFunc(lists, func(key string) bool { return key == revocationlist.IDsKey })
 	if len(lists) == 0 {
 		return found, nil
 	}
@@ -141,8 +142,9 @@ func judgeCRL(key string, data, clientCA []byte, now time.Time) []Finding {
 	var found []Finding
 	for _, l := range lists {
 		if !l.NextUpdate.IsZero() && !now.Before(l.NextUpdate) {
-			found = append(found, Finding{Severity: Soon, Names: []string{key}, Problem: fmt.Sprintf("the revocation list of %s "+
-				"was to be updated at %s", l.Issuer, l.NextUpdate.UTC().Format(time.RFC3339)),
+			found = append(found, Finding{Severity: Soon, Names: []string{key},
+				Problem: fmt.Sprintf("the revocation list of %s was to be updated at %s", l.Issuer,
+					l.NextUpdate.UTC().Format(time.RFC3339)),
 				Means:  "kubelet-auth-proxy denies the client certificates of this CA, unless --expired-crl allows them",
 				Repair: "`bulkhead revoke --crl=FILE` with a new list of this CA"})
 		}

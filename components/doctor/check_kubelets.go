@@ -73,8 +73,9 @@ func checkRequests(ctx context.Context, in *inputs) ([]Finding, error) {
 	waits := Finding{Severity: Soon, Problem: "a request for a kubelet's serving certificate waits for approval",
 		Repair: "kubectl -n kube-system logs -l app.kubernetes.io/component=kubelet-approver says why it is not approved; " +
 			"`kubectl get csr` lists the requests"}
-	unsigned := Finding{Severity: Soon, Problem: "a request for a kubelet's serving certificate is approved, but not signed",
-		Repair: "look at kube-controller-manager: it signs with --cluster-signing-cert-file"}
+	unsigned := Finding{Severity: Soon,
+		Problem: "a request for a kubelet's serving certificate is approved, but not signed",
+		Repair:  "look at kube-controller-manager: it signs with --cluster-signing-cert-file"}
 	for i := range requests.Items {
 		r := &requests.Items[i]
 		if r.Spec.SignerName != certificatesv1.KubeletServingSignerName ||

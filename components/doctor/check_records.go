@@ -103,11 +103,14 @@ func checkLease(ctx context.Context, in *inputs) ([]Finding, error) {
 	}
 	end, known := leaseEnd(lease)
 	if known && in.Now().Before(end) {
-		return []Finding{{Severity: Note, Names: []string{holder}, Problem: "`bulkhead install` or `bulkhead uninstall` runs now",
-			Means: "some findings can be about a step that is not finished", Repair: "run `bulkhead doctor` again when it has ended"}}, nil
+		return []Finding{{Severity: Note, Names: []string{holder},
+			Problem: "`bulkhead install` or `bulkhead uninstall` runs now",
+			Means:   "some findings can be about a step that is not finished",
+			Repair:  "run `bulkhead doctor` again when it has ended"}}, nil
 	}
-	f := Finding{Severity: Soon, Names: []string{holder}, Problem: "the Lease bulkhead-installer of an interrupted run is left over",
-		Repair: "run `bulkhead install` on this host again: it first undoes what the interrupted run has changed"}
+	f := Finding{Severity: Soon, Names: []string{holder},
+		Problem: "the Lease bulkhead-installer of an interrupted run is left over",
+		Repair:  "run `bulkhead install` on this host again: it first undoes what the interrupted run has changed"}
 	if expired(lease, in.Now()) {
 		f.fix = leaseFix(in.Client, lease, in.Now)
 	}

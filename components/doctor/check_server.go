@@ -41,8 +41,9 @@ func checkVersion(_ context.Context, in *inputs) ([]Finding, error) {
 		for _, image := range slices.Sorted(maps.Keys(images)) {
 			parts = append(parts, image+" on "+strings.Join(images[image], ", "))
 		}
-		found = append(found, Finding{Severity: Note, Problem: "API servers have different images: " + strings.Join(parts, "; "),
-			Means: "an upgrade of Kubernetes is not finished", Repair: "finish the upgrade of the control plane"})
+		found = append(found, Finding{Severity: Note,
+			Problem: "API servers have different images: " + strings.Join(parts, "; "),
+			Means:   "an upgrade of Kubernetes is not finished", Repair: "finish the upgrade of the control plane"})
 	}
 	return found, nil
 }
@@ -61,8 +62,8 @@ func judgeVersion(gitVersion string) ([]Finding, error) {
 			Means:  "it does not send field selectors to authorizers, so node-authorizer cannot limit lists and watches",
 			Repair: "upgrade Kubernetes"}}, nil
 	case newer:
-		return []Finding{{Severity: Soon, Problem: "kube-apiserver " + gitVersion + " is newer than " + supported.TestedText() +
-			", the newest version that Bulkhead is tested on",
+		return []Finding{{Severity: Soon, Problem: "kube-apiserver " + gitVersion + " is newer than " +
+			supported.TestedText() + ", the newest version that Bulkhead is tested on",
 			Means: "a node's request for a resource that no rule names is reported, and not denied, unless " +
 				"--unknown-resources=deny is set",
 			Repair: "upgrade Bulkhead"}}, nil
@@ -89,8 +90,10 @@ func checkAuthorizer(ctx context.Context, in *inputs) ([]Finding, error) {
 		return []Finding{{Severity: Urgent, Problem: "node-authorizer is not ready: it abstains [NA-UNREADY]", Repair: logs +
 			" says which watch has not answered"}}, nil
 	case !strings.Contains(decision.Reason, "[NA-"):
-		return []Finding{{Severity: Urgent, Problem: fmt.Sprintf("node-authorizer does not decide: the API server answers %q",
-			strings.TrimSpace(decision.Reason+" "+decision.EvaluationError)), Repair: logs + "; if it runs, " + installAgain}}, nil
+		return []Finding{{Severity: Urgent,
+			Problem: fmt.Sprintf("node-authorizer does not decide: the API server answers %q",
+				strings.TrimSpace(decision.Reason+" "+decision.EvaluationError)),
+			Repair: logs + "; if it runs, " + installAgain}}, nil
 	}
 	return nil, nil
 }
@@ -135,7 +138,8 @@ func judgeFile(inForce string, installed []clusterstatus.Host) []Finding {
 	}
 	return []Finding{{Severity: Urgent, Problem: "kube-apiserver uses another authorization file than the installer has " +
 		"written: its SHA-256 is " + clusterstatus.Short(inForce),
-		Means: "the order, the failure policy or the match conditions of the authorizers can be others", Repair: installAgain}}
+		Means:  "the order, the failure policy or the match conditions of the authorizers can be others",
+		Repair: installAgain}}
 }
 
 // judgeRegistration is for a server that does not read webhooks from disk.
@@ -145,8 +149,9 @@ func judgeRegistration(ctx context.Context, in *inputs, h clusterstatus.Host) ([
 		return nil, fmt.Errorf("cannot read ValidatingWebhookConfigurations: %w", err)
 	}
 	if have == nil {
-		return []Finding{{Severity: Urgent, Problem: "node-restriction is not registered: kube-apiserver uses no webhook from " +
-			"disk, and the API has no ValidatingWebhookConfiguration node-restriction.bulkhead.dev", Repair: installAgain}}, nil
+		return []Finding{{Severity: Urgent, Problem: "node-restriction is not registered: kube-apiserver uses no webhook " +
+			"from disk, and the API has no ValidatingWebhookConfiguration node-restriction.bulkhead.dev",
+			Repair: installAgain}}, nil
 	}
 	changed, ignores, err := controlplane.JudgeRegistration(have, controlplane.Profile(h.Entry.Profile))
 	if err != nil {
@@ -154,11 +159,10 @@ func judgeRegistration(ctx context.Context, in *inputs, h clusterstatus.Host) ([
 	}
 	switch {
 	case changed && in.Version != h.Entry.Version:
-		return nil, fmt.Errorf("this program is version %s, but the host has %s: use the program of that version", in.Version,
-			h.Entry.Version)
+		return nil, otherVersion(in, h)
 	case changed:
-		return []Finding{{Severity: Urgent, Problem: "ValidatingWebhookConfiguration node-restriction.bulkhead.dev is not as " +
-			"installed: a user has changed its rules, selectors, conditions or failure policy", Repair: installAgain}}, nil
+		return []Finding{{Severity: Urgent, Problem: "ValidatingWebhookConfiguration node-restriction.bulkhead.dev is not " +
+			"as installed: a user has changed its rules, selectors, conditions or failure policy", Repair: installAgain}}, nil
 	case ignores && h.Entry.Mode != hosts.Audit:
 		return []Finding{{Severity: Note, Problem: "node-restriction is registered with failure policy Ignore",
 			Means: "while node-restriction does not answer, only in-tree NodeRestriction checks the writes of nodes",
@@ -180,6 +184,6 @@ func checkTokens(ctx context.Context, in *inputs) ([]Finding, error) {
 		return nil, nil
 	}
 	return []Finding{{Severity: Note, Problem: fmt.Sprintf("%.0f requests had a token that should have expired", count),
-		Repair: "find the clients in the audit log by the annotation authentication.k8s.io/stale-token, and update or restart " +
-			"them; then install without --extend-token-expiration"}}, nil
+		Repair: "find the clients in the audit log by the annotation authentication.k8s.io/stale-token, and update or " +
+			"restart them; then install without --extend-token-expiration"}}, nil
 }

@@ -74,7 +74,8 @@ func newTestCluster(t *testing.T) *testCluster {
 	ca := string(testpki.NewCA(t, "kubernetes").Issue(t, subject0, 0, lasts(now.AddDate(1, 0, 0))).Certificate)
 	c := &testCluster{now: now, nodes: map[string]*corev1.Node{}, pods: map[string]*corev1.Pod{},
 		entries: map[string]*hosts.Host{}, certificates: map[string][]pki.Status{},
-		objects: map[string]*unstructured.Unstructured{}, version: "v1.37.2", metrics: "serviceaccount_stale_tokens_total 0\n",
+		objects: map[string]*unstructured.Unstructured{}, version: "v1.37.2",
+		metrics: "serviceaccount_stale_tokens_total 0\n",
 		process: cluster.Process{AdmissionHash: "sha256:aa"}, decision: cluster.Decision{Reason: "no rule [NA-DEFAULT]"},
 		configs: map[string]map[string]string{"kubeadm-config": {"ClusterConfiguration": wired},
 			"extension-apiserver-authentication": {"client-ca-file": ca}, "kube-root-ca.crt": {"ca.crt": ca}}}

@@ -37,8 +37,8 @@ func newCertsStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show when each certificate expires",
-		Long: `Status shows when each certificate of Bulkhead on this control-plane host expires, and why one must be renewed now.
-The row ca is Bulkhead's own CA, which no program renews.`,
+		Long: `Status shows when each certificate of Bulkhead on this control-plane host expires, and why
+one must be renewed now. The row ca is Bulkhead's own CA, which no program renews.`,
 		Example: "  bulkhead certs status\n" +
 			"  bulkhead certs status -o json",
 		Args: cobra.NoArgs,

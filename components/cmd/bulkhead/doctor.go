@@ -23,8 +23,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
-const doctorHelp = `Doctor checks the installation in a cluster, and says what to do, in order of urgency. It needs only a
-kubeconfig, so it runs anywhere, without root. Without --fix it changes nothing. To read when
+const doctorHelp = `Doctor checks the installation in a cluster, and says what to do, in order of urgency. It needs
+only a kubeconfig, so it runs anywhere, without root. Without --fix it changes nothing. To read when
 certificates end, it runs ` + "`bulkhead certs status`" + ` in the pod bulkhead-certs of each host.
 
   urgent  a protection is absent now, or requests fail

@@ -63,7 +63,8 @@ func TestDoctorWithoutRights(t *testing.T) {
 	}))
 	kubeconfig := kubeconfigFor(t, server.URL)
 	out, err := runDoctor(t, "--kubeconfig="+kubeconfig)
-	if exitCode(err) != 2 || !strings.Contains(out, "not checked: cannot list Nodes: ") || strings.Contains(out, "topsecret") {
+	if exitCode(err) != 2 || !strings.Contains(out, "not checked: cannot list Nodes: ") ||
+		strings.Contains(out, "topsecret") {
 		t.Errorf("error %v, output:\n%s", err, out)
 	}
 	server.Close()

@@ -27,7 +27,7 @@ func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// withoutExample are commands that print one thing, with no argument or flag that needs an example.
+// withoutExample are commands that need no example: they do one thing, without an argument.
 var withoutExample = map[string]bool{"bulkhead rules": true}
 
 func TestEveryCommandHasAnExampleThatExists(t *testing.T) {
@@ -43,7 +43,7 @@ func TestEveryCommandHasAnExampleThatExists(t *testing.T) {
 				t.Errorf("%s: the example %q is not indented by two spaces", cmd.CommandPath(), line)
 			}
 			for _, args := range commandsIn(line) {
-				// A placeholder in upper case is for the user, so only the names and flags are checked.
+				// Only the command is checked, because an argument can be a placeholder.
 				if args[0] != "bulkhead" {
 					continue
 				}

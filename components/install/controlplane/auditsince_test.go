@@ -13,7 +13,8 @@ import (
 
 func TestAuditSettingsKeepTheTimeOfTheirFirstInstallation(t *testing.T) {
 	first, later := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), time.Date(2026, 3, 5, 0, 0, 0, 1, time.UTC)
-	audits := Extensions{AuditOnly: true, Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"}}
+	audits := Extensions{AuditOnly: true, Mode: "audit",
+		RuleModes: map[string]string{"NA-CSR-1": "audit", "NA-POD-6": "off"}}
 	const only, all, rule = "--mode=audit", "--beyond-upstream=audit", "--rule-mode=NA-CSR-1=audit"
 	since := auditSince(nil, audits, first)
 	if want := map[string]time.Time{only: first, all: first, rule: first}; !maps.Equal(since, want) {
