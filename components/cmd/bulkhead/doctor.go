@@ -36,7 +36,8 @@ anything. --fix=lease deletes the Lease of an installation that was killed. --fi
 objects of Bulkhead in the API that were deleted or changed, as bulkhead install writes them. Then it
 checks again.
 
-Exit code: 0 if nothing is urgent or soon, 2 if something is, 1 if the API server does not answer.`
+Exit code: 0 if nothing is urgent or soon, 2 if something is, 1 for an error, for example if
+the API server does not answer.`
 
 // errReported is the error of a command that has already printed what is wrong.
 var errReported = errors.New("the command has printed findings")

@@ -47,7 +47,10 @@ func (p *progress) print(out io.Writer, ticks <-chan time.Time) {
 func (p *progress) step(name string, done, of int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.current = fmt.Sprintf("checking %s (%d of %d)", name, done+1, of)
+	p.current = "checking " + name
+	if of > 1 {
+		p.current += fmt.Sprintf(" (%d of %d)", done+1, of)
+	}
 }
 
 // stop returns after the last line has been printed.

@@ -41,6 +41,9 @@ It can be run anywhere, and changes nothing.`,
 			if err != nil {
 				return err
 			}
+			progress := startProgress(cmd.ErrOrStderr())
+			defer progress.stop()
+			progress.step("the accounts and pods of the cluster", 0, 1)
 			return printScopes(cmd.Context(), cmd.OutOrStdout(), client, output, time.Now())
 		},
 	}

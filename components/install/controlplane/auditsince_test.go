@@ -33,6 +33,23 @@ func TestAuditSettingsKeepTheTimeOfTheirFirstInstallation(t *testing.T) {
 	}
 }
 
+func TestInstallationRecordsTheAudit(t *testing.T) {
+	onHost(t, "in the entry of the host, until it enforces", func(t *testing.T, h *testHost) {
+		audits := auditing()
+		audits.Extensions.AuditFor = 24 * time.Hour
+		for _, o := range []Options{audits, said(Extensions{AuditFor: 24 * time.Hour})} {
+			must(t, h.withKubelets(nil).Install(t.Context(), o))
+			for node, text := range h.entries() {
+				known, _ := hosts.Parse(map[string]string{node: text})
+				_, recorded := known[node].AuditSince["--mode=audit"]
+				if planned := known[node].AuditFor != nil; recorded != o.Extensions.AuditOnly || planned != recorded {
+					t.Errorf("audit only %v: the entry is %s", o.Extensions.AuditOnly, text)
+				}
+			}
+		}
+	})
+}
+
 func TestEntryHasThePlanOfAnAudit(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var h hosts.Host
