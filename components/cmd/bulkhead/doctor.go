@@ -39,8 +39,8 @@ checks again.
 Exit code: 0 if nothing is urgent or soon, 2 if something is, 1 for an error, for example if
 the API server does not answer.`
 
-// errReported is the error of a command that has already printed what is wrong.
-var errReported = errors.New("the command has printed findings")
+// errReported is the error of a command that has already printed what is wrong, so main prints nothing.
+var errReported error = findingsError{}
 
 type doctorOptions struct {
 	kubeconfig, output, fix string

@@ -47,7 +47,7 @@ func (e findingsError) Error() string {
 
 // exitCode returns the exit code of the program for an error.
 func exitCode(err error) int {
-	if errors.As(err, &findingsError{}) || errors.Is(err, errReported) {
+	if errors.As(err, &findingsError{}) {
 		return exitFindings
 	}
 	return 1
