@@ -154,6 +154,9 @@ func (c Certificate) finding(node string, now time.Time) *Finding {
 		f.Text = fmt.Sprintf("certificate %s cannot be used: %s", c.Name, c.Due)
 	case !now.Before(c.NotAfter):
 		f.Text = fmt.Sprintf("certificate %s expired at %s", c.Name, c.NotAfter.Format(time.RFC3339))
+		if c.Name == AuthorityName {
+			f.Next = "replace Bulkhead's CA on this host: docs/install.md has the steps"
+		}
 	case c.Due != "":
 		f.Level = preflight.Warn
 		f.Text = fmt.Sprintf("certificate %s is due for renewal: %s", c.Name, c.Due)
@@ -163,3 +166,6 @@ func (c Certificate) finding(node string, now time.Time) *Finding {
 	}
 	return f
 }
+
+// AuthorityName is the name of Bulkhead's CA among the certificates of a host. No program renews it.
+const AuthorityName = "ca"

@@ -67,7 +67,7 @@ func Collect(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Hosts: s.hosts(o.Layout), KubeadmConfig: kubeadmConfig(s.kubeadm, o.Layout)}
+	r := &Report{Hosts: s.hosts(o.Layout), KubeadmConfig: kubeadmConfig(s.kubeadm, o.Layout), Proxy: rollout(s.daemonSet)}
 	// Both wait for hosts that do not answer, so they run at the same time.
 	var wait sync.WaitGroup
 	var proxied []string
@@ -83,8 +83,16 @@ func Collect(ctx context.Context, o Options) (*Report, error) {
 		return nil, cannot("list the nodes with kubelet-auth-proxy", err)
 	}
 	r.Nodes = s.guards(proxied)
-	r.Findings = slices.Concat(hostFindings(r.Hosts, o.Layout), s.staleEntries(), differences(r.Hosts),
-		kubeadmFindings(r), s.nodeFindings(r), certificateFindings(r.Hosts, o.Now()))
+	r.Areas = map[Area][]Finding{
+		AreaHosts:        slices.Concat(hostFindings(r.Hosts, o.Layout), s.staleEntries()),
+		AreaDrift:        differences(r.Hosts),
+		AreaKubeadm:      kubeadmFindings(r),
+		AreaKubelets:     s.nodeFindings(r),
+		AreaCertificates: certificateFindings(r.Hosts, o.Now()),
+	}
+	for _, area := range areas {
+		r.Findings = append(r.Findings, r.Areas[area]...)
+	}
 	worst := []preflight.Level{preflight.Fail, preflight.Warn, preflight.OK}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return slices.Index(worst, a.Level) - slices.Index(worst, b.Level)

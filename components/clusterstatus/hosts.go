@@ -36,7 +36,8 @@ func (s *snapshot) hosts(l host.Layout) []Host {
 		}
 		for _, name := range slices.Concat(required, optional) {
 			if pod := s.mirrorPod("bulkhead-"+name, node); pod != nil {
-				h.Components = append(h.Components, Component{Name: name, Image: imageOf(pod, name), NotReady: notReady(pod)})
+				h.Components = append(h.Components, Component{Name: name, Image: imageOf(pod, name), NotReady: notReady(pod),
+					Restarts: restarts(pod, name)})
 			}
 		}
 		entry, installed := s.entries[node]
@@ -61,7 +62,7 @@ func apiServerOf(pod *corev1.Pod) *APIServer {
 	}
 	flag := func(name string) string { return webhook.Loggable(staticpod.FlagValue(args, name)) }
 	return &APIServer{
-		Image: imageOf(pod, apiServer), NotReady: notReady(pod),
+		Image: imageOf(pod, apiServer), NotReady: notReady(pod), Restarts: restarts(pod, apiServer),
 		AuthorizationConfig:          flag("authorization-config"),
 		AdmissionControlConfigFile:   flag("admission-control-config-file"),
 		KubeletCertificateAuthority:  flag("kubelet-certificate-authority"),
@@ -99,4 +100,19 @@ func notReady(pod *corev1.Pod) string {
 		}
 	}
 	return webhook.Loggable(fmt.Sprintf("phase %s", cmp.Or(pod.Status.Phase, corev1.PodUnknown)))
+}
+
+// restarts returns the restarts of a container. It has none before its first status.
+func restarts(pod *corev1.Pod, name string) Restarts {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.Name != name {
+			continue
+		}
+		r := Restarts{Count: c.RestartCount}
+		if ended := c.LastTerminationState.Terminated; ended != nil {
+			r.Last = ended.FinishedAt.Time
+		}
+		return r
+	}
+	return Restarts{}
 }

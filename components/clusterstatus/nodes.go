@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
@@ -38,6 +39,14 @@ func (s *snapshot) guards(proxied []string) []Node {
 		all = append(all, node)
 	}
 	return all
+}
+
+func rollout(d *appsv1.DaemonSet) *Rollout {
+	if d == nil {
+		return nil
+	}
+	return &Rollout{Desired: d.Status.DesiredNumberScheduled, Updated: d.Status.UpdatedNumberScheduled,
+		Ready: d.Status.NumberReady, Observed: d.Status.ObservedGeneration >= d.Generation}
 }
 
 func (s *snapshot) withoutProxy(node *corev1.Node) (Guard, string) {

@@ -22,8 +22,42 @@ type Report struct {
 	KubeadmConfig KubeadmConfig `json:"kubeadmConfig"`
 	// Nodes are all nodes, by name.
 	Nodes []Node `json:"nodes"`
+	// Proxy is the DaemonSet of kubelet-auth-proxy. It is nil if the cluster has none.
+	Proxy *Rollout `json:"proxy,omitempty"`
 	// Findings are the results of the checks, the worst first.
 	Findings []Finding `json:"findings"`
+
+	// Areas are the findings by area, in the order of the checks. Problems reads it.
+	Areas map[Area][]Finding `json:"-"`
+}
+
+// Area is what a group of findings is about.
+type Area string
+
+// The areas.
+const (
+	AreaHosts        Area = "hosts"
+	AreaDrift        Area = "drift"
+	AreaKubeadm      Area = "kubeadm"
+	AreaKubelets     Area = "kubelets"
+	AreaCertificates Area = "certificates"
+)
+
+// areas is the order of findings with the same level.
+var areas = []Area{AreaHosts, AreaDrift, AreaKubeadm, AreaKubelets, AreaCertificates}
+
+// Problems returns the findings of an area that are not OK.
+func (r *Report) Problems(area Area) []Finding {
+	return slices.DeleteFunc(slices.Clone(r.Areas[area]), func(f Finding) bool { return f.Level == preflight.OK })
+}
+
+// Rollout is the state of a DaemonSet, in numbers of pods.
+type Rollout struct {
+	Desired int32 `json:"desired"`
+	Updated int32 `json:"updated"`
+	Ready   int32 `json:"ready"`
+	// Observed is false if the controller has not seen the last change of the DaemonSet.
+	Observed bool `json:"observed"`
 }
 
 // Failed reports whether a finding has level FAIL.
@@ -79,7 +113,8 @@ type Host struct {
 type APIServer struct {
 	Image string `json:"image"`
 	// NotReady is the reason why the pod is not ready. It is empty if the pod is ready.
-	NotReady string `json:"notReady,omitempty"`
+	NotReady string   `json:"notReady,omitempty"`
+	Restarts Restarts `json:"restarts,omitzero"`
 	// These are the values of the flags with the same names. They are empty if a flag is not set.
 	AuthorizationConfig          string `json:"authorizationConfig,omitempty"`
 	AdmissionControlConfigFile   string `json:"admissionControlConfigFile,omitempty"`
@@ -93,7 +128,15 @@ type Component struct {
 	Name  string `json:"name"`
 	Image string `json:"image"`
 	// NotReady is the reason why the pod is not ready. It is empty if the pod is ready.
-	NotReady string `json:"notReady,omitempty"`
+	NotReady string   `json:"notReady,omitempty"`
+	Restarts Restarts `json:"restarts,omitzero"`
+}
+
+// Restarts are the restarts of a container by the kubelet.
+type Restarts struct {
+	Count int32 `json:"count"`
+	// Last is the end of the last container that was replaced. It is zero if the kubelet does not know it.
+	Last time.Time `json:"last,omitzero"`
 }
 
 // Certificate is one certificate of Bulkhead on a host.

@@ -26,6 +26,9 @@ type Installation struct {
 	// Mode is audit or enforce. With audit, nothing is denied that was allowed before. The default is
 	// enforce.
 	Mode string `json:"mode,omitempty"`
+	// AuditFor is how long mode audit, and rules in mode audit, are to last. Nothing changes after it,
+	// but bulkhead doctor reports it. The default is 168h.
+	AuditFor *metav1.Duration `json:"auditFor,omitempty"`
 	// Image has the components. The default is the image of the version of the program.
 	Image string `json:"image,omitempty"`
 	// Timeout is how long the API server, and before it each component, may take to become healthy.

@@ -44,6 +44,7 @@ func (i *Installation) Validate() field.ErrorList {
 	errs = append(errs, i.KubeletAPI.validate(field.NewPath("kubeletAPI"))...)
 	errs = append(errs, i.NodeScope.validate(field.NewPath("nodeScope"))...)
 	errs = append(errs, positive(field.NewPath("timeout"), i.Timeout)...)
+	errs = append(errs, positive(field.NewPath("auditFor"), i.AuditFor)...)
 	if i.Profile == inTree && !reflect.DeepEqual(*i, Installation{APIVersion: i.APIVersion, Kind: i.Kind,
 		Profile: i.Profile, Timeout: i.Timeout}) {
 		errs = append(errs, field.Invalid(field.NewPath("profile"), i.Profile,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
@@ -20,6 +21,8 @@ func newCertsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certs",
 		Short: "Show and renew Bulkhead's certificates",
+		Example: "  bulkhead certs status\n" +
+			"  bulkhead certs renew",
 	}
 	cmd.AddCommand(newCertsStatusCommand(), newCertsRenewCommand())
 	return cmd
@@ -34,13 +37,17 @@ func newCertsStatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show when each certificate expires",
-		Args:  cobra.NoArgs,
+		Long: `Status shows when each certificate of Bulkhead on this control-plane host expires, and why
+one must be renewed now. The row ca is Bulkhead's own CA, which no program renews.`,
+		Example: "  bulkhead certs status\n" +
+			"  bulkhead certs status -o json",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			policy, err := common.certificatePolicy(cmd.Flags(), policy)
 			if err != nil {
 				return err
 			}
-			all := common.layout.Rotator(policy, time.Now).Status()
+			all := append(common.layout.Rotator(policy, time.Now).Status(), authority(common.layout)...)
 			switch output {
 			case "table":
 				return printCertificates(cmd.OutOrStdout(), all)
@@ -56,6 +63,17 @@ func newCertsStatusCommand() *cobra.Command {
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	cmd.Flags().StringVarP(&output, "output", "o", "table", "Output format: table or json.")
 	return cmd
+}
+
+// authority returns the end of Bulkhead's CA. It has no row if the CA cannot be read: the rows of the
+// certificates say what cannot be renewed.
+func authority(l host.Layout) []pki.Status {
+	file := l.CA().CertFile
+	end, err := pki.ReadNotAfter(file)
+	if err != nil {
+		return nil
+	}
+	return []pki.Status{{Name: clusterstatus.AuthorityName, File: file, NotAfter: end}}
 }
 
 func printCertificates(out io.Writer, all []pki.Status) error {
@@ -88,6 +106,8 @@ func newCertsRenewCommand() *cobra.Command {
 
 The program certificate-rotator in the static pod bulkhead-certs does this
 continuously.`,
+		Example: "  bulkhead certs renew\n" +
+			"  bulkhead certs renew --all",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			policy, err := common.certificatePolicy(cmd.Flags(), policy)

@@ -20,6 +20,9 @@ func newConfigCommand() *cobra.Command {
 		Long: `Config works on files of kind Installation (bulkhead.dev/v1alpha1), which bulkhead
 install --config reads. All control-plane hosts use the same file. FILE may be -, which
 is the standard input.`,
+		Example: "  bulkhead config print > bulkhead.yaml\n" +
+			"  bulkhead config validate bulkhead.yaml\n" +
+			"  bulkhead config diff bulkhead.yaml",
 	}
 	cmd.AddCommand(newConfigPrintCommand(), newConfigValidateCommand(), newConfigDiffCommand())
 	return cmd

@@ -60,6 +60,7 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		"image":                      cmp.Or(c.Image, defaultImage(buildVersion())),
 		"timeout":                    orDuration(c.Timeout, defaultTimeout),
 		modeFlag:                     cmp.Or(c.Mode, enforceMode),
+		auditForFlag:                 orDuration(c.AuditFor, controlplane.DefaultAuditFor),
 		extendTokensFlag:             fmt.Sprint(c.ServiceAccountTokens.ExtendExpiration),
 		failurePolicyFlag:            cmp.Or(c.NodeRestriction.FailurePolicy, failPolicy),
 		unknownResourcesFlag:         cmp.Or(c.Rules.UnknownResources, auditOnNewer),
@@ -167,6 +168,9 @@ func setExtensions(c *installation.Installation, r controlplane.Extensions) {
 	if r.AuditOnly {
 		c.Mode = auditMode
 	}
+	if r.AuditFor > 0 {
+		c.AuditFor = &metav1.Duration{Duration: r.AuditFor}
+	}
 	if r.IgnoreFailures {
 		c.NodeRestriction.FailurePolicy = ignorePolicy
 	}
@@ -213,6 +217,7 @@ func withDefaults(c *installation.Installation) *installation.Installation {
 	all.Image = cmp.Or(c.Image, defaultImage(buildVersion()))
 	all.Timeout = cmp.Or(c.Timeout, &metav1.Duration{Duration: defaultTimeout})
 	all.Mode = cmp.Or(c.Mode, enforceMode)
+	all.AuditFor = cmp.Or(c.AuditFor, &metav1.Duration{Duration: controlplane.DefaultAuditFor})
 	all.Rules.Mode = cmp.Or(c.Rules.Mode, profile.ExtensionMode().String())
 	all.NodeRestriction.FailurePolicy = cmp.Or(c.NodeRestriction.FailurePolicy, failPolicy)
 	all.Rules.UnknownResources = cmp.Or(c.Rules.UnknownResources, auditOnNewer)

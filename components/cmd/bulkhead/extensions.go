@@ -18,6 +18,7 @@ const (
 	proxyFlagsFlag   = "kubelet-auth-proxy-flags"
 	nodeSelectorFlag = "kubelet-node-selector"
 	modeFlag         = "mode"
+	auditForFlag     = "audit-for"
 	extendTokensFlag = "extend-token-expiration" //nolint:gosec // the name of a flag
 
 	failurePolicyFlag    = "node-restriction-failure-policy"
@@ -34,6 +35,7 @@ const defaultGrace = 30 * time.Second
 // extensionFlags are the flags for the rules that upstream does not have.
 type extensionFlags struct {
 	install             string
+	auditFor            time.Duration
 	extendTokens        bool
 	failurePolicy       string
 	unknownResources    string
@@ -51,6 +53,9 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.install, modeFlag, enforceMode,
 		"audit or enforce. With audit, Bulkhead denies nothing that was allowed before, and reports by log, metric and "+
 			"audit event what it would deny; bulkhead audit shows a summary. Only hardened has this mode."+asBefore+".")
+	fs.DurationVar(&f.auditFor, auditForFlag, controlplane.DefaultAuditFor,
+		"How long --mode=audit, and rules in mode audit, are to last. Nothing changes by itself: bulkhead doctor reports an "+
+			"audit that lasts longer."+asBefore+".")
 	fs.BoolVar(&f.extendTokens, extendTokensFlag, false,
 		"Whether kube-apiserver goes on extending ServiceAccount tokens to a year, for clients that do not read their token "+
 			"again."+asBefore+".")
@@ -88,6 +93,9 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 // validate checks the flags that have one of two values.
 func (f *extensionFlags) validate() error {
 	var errs []error
+	if f.auditFor <= 0 {
+		errs = append(errs, fmt.Errorf("--%s is %v, want more than 0", auditForFlag, f.auditFor))
+	}
 	for _, flag := range []struct{ name, value, one, other string }{
 		{modeFlag, f.install, auditMode, enforceMode},
 		{failurePolicyFlag, f.failurePolicy, failPolicy, ignorePolicy},
@@ -113,6 +121,12 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 	}
 	if fs.Changed(modeFlag) {
 		b.AuditOnly = given.install == auditMode
+	}
+	if fs.Changed(auditForFlag) {
+		// The default is recorded as 0, so that hosts with and without the flag have the same settings.
+		if b.AuditFor = given.auditFor; b.AuditFor == controlplane.DefaultAuditFor {
+			b.AuditFor = 0
+		}
 	}
 	if fs.Changed(extendTokensFlag) {
 		b.ExtendTokens = given.extendTokens

@@ -32,7 +32,8 @@ With kubelet-auth-proxy in strict mode, nodes/proxy no longer covers exec, attac
 port-forward, container logs and debug, nor, through the API server, metrics, stats and
 log files of the node. LOSES names these rights: grant those that a user needs. The
 command can run anywhere, and changes nothing.`,
-		Args: cobra.NoArgs,
+		Example: "  bulkhead kubelet-access --kubeconfig=admin.conf",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rules := clientcmd.NewDefaultClientConfigLoadingRules()
 			rules.ExplicitPath = kubeconfig

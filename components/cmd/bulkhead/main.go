@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -17,7 +18,9 @@ func main() {
 	err := newRootCommand().ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "bulkhead: "+err.Error())
+		if !errors.Is(err, errReported) {
+			fmt.Fprintln(os.Stderr, "bulkhead: "+err.Error())
+		}
 		os.Exit(exitCode(err))
 	}
 }

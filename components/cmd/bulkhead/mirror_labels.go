@@ -25,7 +25,8 @@ func newMirrorLabelsCommand() *cobra.Command {
 it prints a kubectl command that allows them and their label keys. It changes nothing.
 Check the commands before you run them: a compromised node may have added labels to a
 mirror pod.`,
-		Args: cobra.NoArgs,
+		Example: "  bulkhead mirror-labels",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, client, err := common.connect()
 			if err != nil {

@@ -25,6 +25,8 @@ func newNodeCommand() *cobra.Command {
 		Short: "Put the kubelet of this host behind kubelet-auth-proxy, or undo that",
 		Long: `Run the commands of node as root on the host of a node, control plane or worker, one
 node at a time. They use the kubelet's own credentials.`,
+		Example: "  bulkhead node install\n" +
+			"  bulkhead node status",
 	}
 	cmd.AddCommand(newNodeInstallCommand(), newNodeUninstallCommand(), newNodeStatusCommand(), newNodeRenewCommand(),
 		newNodeUnitCommand())
@@ -106,6 +108,8 @@ its proxy runs. An installation that fails is rolled back and repeated. bulkhead
 unit prints a unit of systemd for a machine image, which runs it.
 
 A kubelet that is not started as kubeadm starts it is refused.`,
+		Example: "  bulkhead node install\n" +
+			"  bulkhead node install --wait",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -145,7 +149,8 @@ func newNodeUnitCommand() *cobra.Command {
 whenever the kubelet starts, with this program at its current path. On a machine that
 does not join, and in a cluster without Bulkhead, it waits and changes nothing. When the
 kubelet is behind its proxy, it ends.`,
-		Args: cobra.NoArgs,
+		Example: "  bulkhead node unit > /etc/systemd/system/bulkhead-node.service",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program, err := os.Executable()
 			if err != nil {
@@ -179,7 +184,8 @@ While kube-apiserver demands certificates of kubelets that are signed by the clu
 bulkhead install --kubelet-api=false or bulkhead uninstall on the control plane, which
 leave the proxies alone; then this on every node; then the same there again, which
 takes the proxies away.`,
-		Args: cobra.NoArgs,
+		Example: "  bulkhead node uninstall",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {
@@ -207,6 +213,8 @@ proxy's copies of the cluster's client CA and of the kubelet's serving certifica
 those have changed. With --loopback-clients=allow, it also updates the kubelet's
 clientCAFile, which has the proxy's certificate and the cluster's client CA. systemd
 runs it when one of these files changes, and every hour.`,
+		Example: "  bulkhead node renew\n" +
+			"  bulkhead node renew --all",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := common.installer(cmd.OutOrStdout())
@@ -228,9 +236,10 @@ runs it when one of these files changes, and every hour.`,
 func newNodeStatusCommand() *cobra.Command {
 	var common nodeFlags
 	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show how the kubelet of this host is protected",
-		Args:  cobra.NoArgs,
+		Use:     "status",
+		Short:   "Show how the kubelet of this host is protected",
+		Example: "  bulkhead node status",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {

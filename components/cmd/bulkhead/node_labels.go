@@ -24,8 +24,9 @@ import (
 
 func newNodeLabelsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "node-labels",
-		Short: "Set the labels of nodes centrally",
+		Use:     "node-labels",
+		Short:   "Set the labels of nodes centrally",
+		Example: "  bulkhead node-labels apply --dry-run",
 	}
 	cmd.AddCommand(newNodeLabelsApplyCommand())
 	return cmd
@@ -59,6 +60,8 @@ likes.`,
 			a := labelling{client: client.Kubernetes, policy: policy, out: cmd.OutOrStdout(), dryRun: dryRun}
 			return a.apply(cmd.Context(), args)
 		},
+		Example: "  bulkhead node-labels apply --config=configuration.yaml --dry-run\n" +
+			"  bulkhead node-labels apply worker-1",
 	}
 	common.add(cmd.Flags())
 	cmd.Flags().StringVar(&file, "config", "",

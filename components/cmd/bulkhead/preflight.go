@@ -31,7 +31,10 @@ changes nothing. It fails if a check fails. Use it with the flags of bulkhead in
 			if err != nil {
 				return err
 			}
+			progress := startProgress(cmd.ErrOrStderr())
+			progress.step("the cluster", 0, 1)
 			findings, err := flags.findings(cmd.Context(), options)
+			progress.stop()
 			if err := preflight.Print(cmd.OutOrStdout(), findings); err != nil {
 				return err
 			}

@@ -27,7 +27,8 @@ configures a new one with Bulkhead's authorization and admission files, and the 
 without them. If only some hosts have Bulkhead, prepare is not needed, and does no harm.
 After the join, run bulkhead install on the host. Until then in-tree Node, RBAC and
 in-tree admission decide there.`,
-		Args: cobra.NoArgs,
+		Example: "  bulkhead prepare --profile=hardened",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if options.Profile, err = controlplane.ParseProfile(profile); err != nil {

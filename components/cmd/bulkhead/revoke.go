@@ -87,7 +87,7 @@ func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove ID...",
 		Short: "Take credentials off the list, so that they are accepted again",
-		Long: "Remove takes credential IDs off the cluster's list. To undo a certificate revocation list, publish a " +
+		Long: "Remove takes credential IDs off the cluster's list. To undo a certificate revocation list, publish a\n" +
 			"newer one of the same CA: every proxy keeps the newest that it has seen.",
 		Example: "  bulkhead revoke remove X509SHA256=0f2a...",
 		Args:    cobra.MinimumNArgs(1),

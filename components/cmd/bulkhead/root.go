@@ -4,6 +4,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/version"
@@ -20,6 +22,10 @@ takes them off again.
 Run it as root on each control-plane host.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Example: "  bulkhead preflight --profile=hardened\n" +
+			"  bulkhead install --config=bulkhead.yaml\n" +
+			"  bulkhead doctor --kubeconfig=admin.conf\n" +
+			"  source <(bulkhead completion bash)",
 	}
 	root.AddCommand(
 		newInstallCommand(),
@@ -28,6 +34,7 @@ Run it as root on each control-plane host.`,
 		newPrepareCommand(),
 		newPreflightCommand(),
 		newStatusCommand(),
+		newDoctorCommand(),
 		newNodeCommand(),
 		newAuditCommand(),
 		newKubeletAccessCommand(),
@@ -42,6 +49,9 @@ Run it as root on each control-plane host.`,
 		newConformanceCommand(),
 		newVersionCommand(),
 	)
+	addCompletions(root)
+	// Without this, a description of a flag is one long line.
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 120 "))
 	return root
 }
 

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,9 @@ import (
 // quietFor is the age at which a host's report is too old. A host reports every five minutes.
 const quietFor = 15 * time.Minute
 
+// errNoNodeScope is returned for a cluster without node scope.
+var errNoNodeScope = errors.New("node scope is not installed in this cluster")
+
 // scopeHost is a control-plane node with the report of its scope-sync.
 type scopeHost struct {
 	Node    string    `json:"node"`
@@ -36,7 +40,7 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 	records, err := client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
 		metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("node scope is not installed in this cluster: there is no ConfigMap %s/%s",
+		return nil, fmt.Errorf("%w: there is no ConfigMap %s/%s", errNoNodeScope,
 			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	if err != nil {
@@ -57,8 +61,7 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf(
-			"node scope is not installed in this cluster: no scope-sync has written its state to ConfigMap %s/%s",
+		return nil, fmt.Errorf("%w: no scope-sync has written its state to ConfigMap %s/%s", errNoNodeScope,
 			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	var hosts []scopeHost

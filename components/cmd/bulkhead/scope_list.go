@@ -33,12 +33,17 @@ OLDER PODS were created before that. A watch is checked when it begins, so one t
 pod had begun goes on. Restart these pods to limit them as well.
 
 It can be run anywhere, and changes nothing.`,
+		Example: "  bulkhead scope list --kubeconfig=admin.conf\n" +
+			"  bulkhead scope list -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := anywhere(kubeconfig)
 			if err != nil {
 				return err
 			}
+			progress := startProgress(cmd.ErrOrStderr())
+			defer progress.stop()
+			progress.step("the accounts and pods of the cluster", 0, 1)
 			return printScopes(cmd.Context(), cmd.OutOrStdout(), client, output, time.Now())
 		},
 	}
@@ -131,8 +136,9 @@ func shortCell(text string) string {
 
 func newScopeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "scope",
-		Short: "Show the accounts with a node scope, and find a scope for an account",
+		Use:     "scope",
+		Short:   "Show the accounts with a node scope, and find a scope for an account",
+		Example: "  bulkhead scope list",
 	}
 	cmd.AddCommand(newScopeListCommand(), newScopeSuggestCommand())
 	return cmd

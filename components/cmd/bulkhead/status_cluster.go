@@ -102,7 +102,10 @@ func (c *clusterStatus) run(cmd *cobra.Command, common *hostFlags, output string
 	if !c.noCertificates {
 		options.Exec = clusterstatus.NewExec(config, client.Kubernetes)
 	}
+	progress := startProgress(cmd.ErrOrStderr())
+	progress.step("hosts and nodes", 0, 1)
 	report, err := clusterstatus.Collect(cmd.Context(), options)
+	progress.stop()
 	if err != nil {
 		return err
 	}

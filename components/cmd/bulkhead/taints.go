@@ -23,6 +23,8 @@ func newTaintsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "taints",
 		Short: "Show and clear the stored sticky taints of nodes",
+		Example: "  bulkhead taints list\n" +
+			"  bulkhead taints clear worker-1",
 	}
 	cmd.AddCommand(newTaintsListCommand(), newTaintsClearCommand())
 	return cmd
@@ -35,7 +37,8 @@ func newTaintsListCommand() *cobra.Command {
 		Short: "Show the taints that a node must have when it registers",
 		Long: `List shows the stored taints of each node, for the sticky keys of the configuration.
 If a Node was deleted, the node can register again only with these taints.`,
-		Args: cobra.NoArgs,
+		Example: "  bulkhead taints list",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, client, err := common.connect()
 			if err != nil {
@@ -81,6 +84,8 @@ func newTaintsClearCommand() *cobra.Command {
 		Short: "Remove the stored taints of a node, or those of one key",
 		Long: `Clear allows a node to register again without its stored taints. It changes no Node.
 To remove a taint that a Node has, use kubectl taint: that removes the stored taint, too.`,
+		Example: "  bulkhead taints clear worker-1\n" +
+			"  bulkhead taints clear worker-1 example.com/quarantine",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, client, err := common.connect()

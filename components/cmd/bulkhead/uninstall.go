@@ -28,7 +28,8 @@ If Bulkhead runs on another control-plane host, uninstall keeps what the hosts s
 RBAC, the stored taints of node-restriction, and the annotations of kube-system. But it
 removes Bulkhead's lines from the ConfigMap kubeadm-config first, because this host loses
 the files that they name.`,
-		Args: cobra.NoArgs,
+		Example: "  bulkhead uninstall",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			installer, err := common.installer(cmd.OutOrStdout())
 			if err != nil {

@@ -17,9 +17,10 @@ import (
 func newVersionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of this program, and the Kubernetes versions that it supports",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version of this program, and the Kubernetes versions that it supports",
+		Example: "  bulkhead version -o json",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printVersion(cmd.OutOrStdout(), output, version.Get())
 		},

@@ -97,8 +97,10 @@ func (p *plan) entry() (string, error) {
 	if enforced.AuditOnly {
 		mode, enforced.AuditOnly = hosts.Audit, false
 	}
-	return hosts.Host{Version: p.Version, Profile: string(p.Profile), Mode: mode, Image: p.Image, ConfigHash: config,
-		Modes: enforced.In(p.Profile), Wiring: wiring, VerifyKubelets: p.record.VerifyKubelets}.Encode()
+	h := hosts.Host{Version: p.Version, Profile: string(p.Profile), Mode: mode, Image: p.Image, ConfigHash: config,
+		Modes: enforced.In(p.Profile), Wiring: wiring, VerifyKubelets: p.record.VerifyKubelets}
+	setAudit(&h, p.record)
+	return h.Encode()
 }
 
 // writeEntry writes the entry of this host. It removes the entries of hosts that have no Node any

@@ -28,6 +28,9 @@ type Extensions struct {
 	// AuditOnly is true if the installation denies nothing that was allowed before it. It overrides
 	// the modes of rules.
 	AuditOnly bool `json:"auditOnly,omitempty"`
+	// AuditFor is how long this, and rules in mode audit, are to last. 0 means [DefaultAuditFor].
+	// Nothing changes after it: `bulkhead doctor` reports it.
+	AuditFor time.Duration `json:"auditFor,omitempty"`
 	// ExtendTokens is true if kube-apiserver goes on extending the lifetime of ServiceAccount tokens
 	// to a year, for clients that do not read their token again.
 	ExtendTokens bool `json:"extendTokens,omitempty"`
@@ -75,6 +78,9 @@ func (b Extensions) Validate() error {
 	}
 	if b.TerminatedPodGrace != nil && *b.TerminatedPodGrace < 0 {
 		problems = append(problems, fmt.Errorf("--terminated-pod-grace is %v, want 0 or more", *b.TerminatedPodGrace))
+	}
+	if b.AuditFor < 0 {
+		problems = append(problems, fmt.Errorf("--audit-for is %v, want more than 0", b.AuditFor))
 	}
 	for _, err := range b.validateProxyFlags() {
 		problems = append(problems, fmt.Errorf("--kubelet-auth-proxy-flags: %w", err))

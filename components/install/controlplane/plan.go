@@ -88,6 +88,7 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	}
 	p.record = Record{NodeScope: p.NodeScope, Profile: p.Profile, Image: p.Image, Version: p.Version,
 		Certificates: p.Certificates, Extensions: p.Extensions, KubeletAPI: p.KubeletAPI}
+	p.record.AuditSince = auditSince(p.before, p.Extensions, p.Now())
 	if err := p.followCluster(ctx); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/admissionflags"
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
@@ -29,6 +30,8 @@ type Record struct {
 	Certificates pki.Policy `json:"certificates"`
 	// Extensions has the user's settings for the rules that upstream does not have.
 	Extensions Extensions `json:"beyondUpstream,omitzero"`
+	// AuditSince is when each setting that only audits was installed first, by its flag.
+	AuditSince map[string]time.Time `json:"auditSince,omitempty"`
 	// Policy describes node-restriction's configuration file.
 	Policy PolicyRecord `json:"policy,omitzero"`
 	// KubeletAPI is true if the kubelets' API is to be protected. It is nil if the user has never

@@ -38,11 +38,10 @@ func (p *plan) register(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	want, err := render.Registration(p.Profile.registration(), withCA(bundleOf(have), ca))
+	want, err := RegistrationInAPI(p.Profile, withCA(bundleOf(have), ca))
 	if err != nil {
 		return false, err
 	}
-	want.SetName(registeredName)
 	if p.Extensions.failsOpen() {
 		if err := render.IgnoreFailures(want); err != nil {
 			return false, err

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	sigsjson "sigs.k8s.io/json"
 )
 
@@ -45,6 +46,11 @@ type Host struct {
 	// VerifyKubelets is true if kube-apiserver requires serving certificates of the cluster from
 	// kubelets.
 	VerifyKubelets bool `json:"verifyKubelets"`
+	// AuditSince is when each setting that only audits was installed, by its flag, as in
+	// --mode=audit. An older version did not write it.
+	AuditSince map[string]metav1.Time `json:"auditSince,omitempty"`
+	// AuditFor is how long these settings are to last. It is nil if the user has not set it.
+	AuditFor *metav1.Duration `json:"auditFor,omitempty"`
 }
 
 // Encode returns the value of an entry.
@@ -92,6 +98,11 @@ func (h Host) validate() error {
 		}
 		if strings.ContainsFunc(field.value, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return errors.New("the field " + field.name + " has characters that cannot be printed")
+		}
+	}
+	for setting := range h.AuditSince {
+		if strings.ContainsFunc(setting, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return errors.New("the field auditSince has characters that cannot be printed")
 		}
 	}
 	if h.Mode != Enforce && h.Mode != Audit {

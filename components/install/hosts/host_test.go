@@ -4,6 +4,7 @@
 package hosts
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ func TestParseReturnsWhatEncodeWrote(t *testing.T) {
 		t.Fatal(err)
 	}
 	known, unknown := Parse(map[string]string{"cp-1": text})
-	if len(unknown) != 0 || known["cp-1"] != want {
+	if len(unknown) != 0 || !reflect.DeepEqual(known["cp-1"], want) {
 		t.Errorf("got %v and %v, want %v", known, unknown, want)
 	}
 }
@@ -43,6 +44,12 @@ func TestParse(t *testing.T) {
 		{"no wiring", strings.Replace(good, `"wiring":"w"`, `"wiring":""`, 1), "wiring is absent"},
 		{"unknown mode", strings.Replace(good, `"mode":"enforce"`, `"mode":"off"`, 1), `mode is "off"`},
 		{"escape sequence of a terminal", strings.Replace(good, `"hardened"`, `"\u001b[2J"`, 1), "cannot be printed"},
+		{"escape sequence in an audit setting",
+			strings.Replace(good, "{", `{"auditSince":{"\u001b":"2026-03-01T12:00:00Z"},`, 1),
+			"auditSince has characters"},
+		{"audit setting",
+			strings.Replace(good, "{", `{"auditFor":"1h","auditSince":{"--mode=audit":"2026-03-01T12:00:00Z"},`, 1),
+			""},
 		{"too large", strings.Replace(good, `"w"`, `"`+strings.Repeat("w", maxEntry)+`"`, 1), "at most 16384"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
