@@ -112,6 +112,7 @@ docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.
 .PHONY: update
 update: ## write the generated files again
 	@go run ./components/cmd/bulkhead rules --output=markdown >docs/rules.md
+	@./scripts/prometheusrule.sh >manifests/monitoring/operator/prometheusrule.yaml
 
 .PHONY: image
 image: ## make image IMAGE=registry/name:tag: the image with the programs, for a production registry

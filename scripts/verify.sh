@@ -74,6 +74,8 @@ check-shellcheck() { files '*.sh' .ci/run | xargs shellcheck; }
 check-rules-doc() {
   go run ./components/cmd/bulkhead rules --output=markdown | diff docs/rules.md - ||
     { echo "docs/rules.md differs from the rules: run make update"; return 1; }
+  scripts/prometheusrule.sh | diff manifests/monitoring/operator/prometheusrule.yaml - ||
+    { echo "prometheusrule.yaml differs from the alerts: run make update"; return 1; }
 }
 
 check-docs-marks() { go run ./scripts/docsrun --check docs/install.md; }

@@ -29,15 +29,36 @@ func (m Mode) Map(r Request) (Mapping, *rules.Decision) {
 	}
 	first, rest := cutSegment(r.Path[1:])
 	e := endpointOf(first)
+	component := e.component(rest)
+	if component != "" && (r.Upgrade || strictVerbOf(r.Method) != verbGet) {
+		return Mapping{}, componentOnlyRead
+	}
 	mapping := e.compatible(r)
 	if m != Compat {
 		mapping = e.strictly(r)
 	}
+	mapping.Component = component
 	mapping.Streams = e.streams || r.Upgrade
 	if e.target != nil {
 		mapping.Target = e.target(rest)
 	}
 	return mapping, nil
+}
+
+// componentsSegment is the segment behind /metrics. The kubelet of Kubernetes 1.37 has nothing there.
+const componentsSegment = "bulkhead"
+
+// component returns the name of the component whose metrics are requested, or "". rest is the path
+// behind the endpoint.
+func (e *endpoint) component(rest string) string {
+	if e != &metricsEndpoint {
+		return ""
+	}
+	segment, name := cutSegment(rest)
+	if segment != componentsSegment {
+		return ""
+	}
+	return name
 }
 
 func (e *endpoint) compatible(r Request) Mapping {

@@ -125,7 +125,8 @@ var (
 		"the path must be printable text, encoded once, without a backslash or an encoded slash")
 	pathLookAlike = deny(RulePathLookAlike, 400,
 		"the path begins with what looks like an endpoint of the kubelet and is none")
-	methodNotServed = deny(RuleMethodNotServed, 405, "CONNECT and TRACE are not served")
+	componentOnlyRead = deny(RuleComponents, 405, "metrics of a component can only be read: use GET or HEAD")
+	methodNotServed   = deny(RuleMethodNotServed, 405, "CONNECT and TRACE are not served")
 )
 
 func deny(rule rules.ID, code int, text string) *rules.Decision {

@@ -54,6 +54,9 @@ type Mapping struct {
 	Attempts []Attributes
 	// Target is the object that the path names, for the audit log.
 	Target Target
+	// Component is what follows /metrics/bulkhead/ in the path: the name of the component whose
+	// metrics the proxy serves itself. It is text from the client. For any other path it is "".
+	Component string
 	// Streams is true if the answer can be long-lived: exec, attach, portForward, run, the logs of
 	// a container, which may be followed, and every upgrade.
 	Streams bool

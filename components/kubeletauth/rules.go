@@ -30,6 +30,7 @@ const (
 	RuleConfig     rules.ID = "KA-CONFIG-1"
 	RuleStats      rules.ID = "KA-STATS-1"
 	RuleMetrics    rules.ID = "KA-METRICS-1"
+	RuleComponents rules.ID = "KA-METRICS-2"
 	RuleLog        rules.ID = "KA-LOG-1"
 	RuleCheckpoint rules.ID = "KA-CHECKPOINT-1"
 	RuleProxy      rules.ID = "KA-PROXY-1"
@@ -96,6 +97,14 @@ var beforeRules = []rules.Rule{
 		Description: "CONNECT and TRACE, and websockets over HTTP/2, get a 405. The kubelet serves none of them.",
 		Source:      "Bulkhead: RFC 9110 sections 9.3.6 and 9.3.8, RFC 8441",
 		Extension:   true,
+	},
+	{
+		ID: RuleComponents,
+		Description: "The proxy itself serves /metrics/bulkhead/COMPONENT: the metrics of a component of Bulkhead on " +
+			"this node, to users who may read /metrics. Only GET and HEAD without a protocol upgrade are served. Any " +
+			"other request gets a 405. Nothing that the client sends reaches the component.",
+		Source:    "Bulkhead: the components serve their metrics on 127.0.0.1, which Prometheus does not reach",
+		Extension: true,
 	},
 	{
 		ID: RuleLimit,

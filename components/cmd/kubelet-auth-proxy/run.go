@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -135,7 +136,7 @@ func (p *parts) loadDecisions(c *config) (err error) {
 func (p *parts) server(ctx context.Context, c *config) (*proxy.Server, error) {
 	handler, err := proxy.New(proxy.Config{
 		NodeName: c.nodeName, Map: c.policy.Map, Authenticator: p.authenticator, Authorize: p.authorize, Unsure: unsure,
-		Kubelet: c.kubelet, Transport: p.upstream,
+		Kubelet: c.kubelet, Transport: p.upstream, Components: components(c.healthPort),
 		Limits: c.limits, ModeOf: c.policy.ModeOf, Audit: p.audit, Rules: kubeletauth.Rules, Registry: p.registry,
 		Logger: klog.FromContext(ctx),
 	})
@@ -160,6 +161,16 @@ func (p *parts) server(ctx context.Context, c *config) (*proxy.Server, error) {
 		},
 		DrainTimeout: c.drainTimeout, ShutdownTimeout: c.shutdownTimeout,
 	})
+}
+
+// components are the components that serve metrics on this node. The others have no metrics of their
+// own. The ports are those of the static pods.
+func components(healthPort int) map[string]string {
+	return map[string]string{
+		"node-authorizer":    net.JoinHostPort(healthAddress, "10462"),
+		"node-restriction":   net.JoinHostPort(healthAddress, "10464"),
+		"kubelet-auth-proxy": net.JoinHostPort(healthAddress, strconv.Itoa(healthPort)),
+	}
 }
 
 func (p *parts) authorize(ctx context.Context, a authorizer.Attributes) (proxy.Answer, error) {

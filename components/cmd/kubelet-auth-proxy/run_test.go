@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
@@ -193,13 +195,15 @@ func TestRun(t *testing.T) {
 		{"a token that is not good", "/metrics/resource", nil, "bad", "401 Unauthorized"},
 		{"nothing", "/metrics/resource", nil, "", "401 Unauthorized"},
 		{"an unclean path", "/metrics//resource", r.admin, "", "400 "},
+		{"its own metrics", "/metrics/bulkhead/kubelet-auth-proxy", r.admin, "", "200 # HELP "},
+		{"the same with a token that is not good", "/metrics/bulkhead/kubelet-auth-proxy", nil, "bad", "401 Unauthorized"},
 	} {
 		if got := r.get(tt.path, tt.certificate, tt.token); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s is answered %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	for _, want := range []string{
-		`bulkhead_kubelet_requests_total{decision="allow",rule="KA-METRICS-1"} 2`,
+		`bulkhead_kubelet_requests_total{decision="allow",rule="KA-METRICS-1"} 3`,
 		`bulkhead_audited_refusals_total{rule="KA-AUD-1"} 1`,
 		`bulkhead_certificate_expiration_timestamp_seconds{certificate="kubelet-client"}`,
 		`bulkhead_certificate_expiration_timestamp_seconds{certificate="serving"}`,
@@ -212,8 +216,34 @@ func TestRun(t *testing.T) {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(r.audit)
-	if err != nil || strings.Count(string(text), "\n") != 9 || !strings.Contains(string(text), `"findings":["KA-AUD-1"]`) {
+	if err != nil || strings.Count(string(text), "\n") != 12 || !strings.Contains(string(text), `"findings":["KA-AUD-1"]`) {
 		t.Errorf("audit log (%v):\n%s", err, text)
+	}
+}
+
+// Each component is asked at the port that its static pod has.
+func TestComponentsHaveThePortsOfTheirManifests(t *testing.T) {
+	const health = "--health-port="
+	got := components(10466)
+	for name, address := range got {
+		if name == "kubelet-auth-proxy" {
+			continue
+		}
+		pod := programtest.StaticPod(t, name+"/static-pod.yaml")
+		port := strings.TrimPrefix(address, "127.0.0.1:")
+		if !slices.Contains(pod.Spec.Containers[0].Command, health+port) {
+			t.Errorf("%s is asked at %s, and has the command %q", name, address, pod.Spec.Containers[0].Command)
+		}
+	}
+	// The other static pods serve no metrics.
+	for _, name := range []string{"certs", "scope-sync", "kubelet-approver"} {
+		command := strings.Join(programtest.StaticPod(t, name+"/static-pod.yaml").Spec.Containers[0].Command, " ")
+		if strings.Contains(command, health) {
+			t.Errorf("%s has a health port, and is not asked for metrics: %s", name, command)
+		}
+	}
+	if len(got) != 3 || got["kubelet-auth-proxy"] != "127.0.0.1:10466" {
+		t.Errorf("components %v", got)
 	}
 }
 

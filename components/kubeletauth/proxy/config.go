@@ -54,6 +54,10 @@ type Config struct {
 	// proxy from the environment. [Upstream] meets these conditions.
 	Transport http.RoundTripper
 
+	// Components are the addresses, as host:port on loopback, where components of Bulkhead serve
+	// their metrics, by the name of the component. Not all of them run on each node.
+	Components map[string]string
+
 	Limits Limits
 	// ModeOf returns the mode of the optional rules of this package, KA-AUDIT-1 and KA-LIMIT-2. If
 	// ModeOf is nil, these rules are off.

@@ -30,7 +30,8 @@ type Handler struct {
 	streams                                        streams
 	ids                                            atomic.Uint64
 
-	shares *shares
+	shares     *shares
+	components *components
 	// recording and sharing are the modes of KA-AUDIT-1 and KA-LIMIT-2.
 	recording, sharing rules.Mode
 }
@@ -56,7 +57,8 @@ func New(config Config) (*Handler, error) {
 			queueTimeout),
 		lasting: webhook.NewLimiter(webhook.Limits{InFlightPerNode: limits.Streams, InFlight: limits.AllStreams},
 			queueTimeout),
-		shares: newShares(limits.Streams),
+		shares:     newShares(limits.Streams),
+		components: newComponents(config.Components),
 	}
 	if config.ModeOf != nil {
 		h.recording, h.sharing = config.ModeOf(kubeletauth.RuleAuditLog), config.ModeOf(kubeletauth.RuleShare)
@@ -82,6 +84,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.metrics.decided(rc.rule, rc.event.Decision, time.Since(rc.event.Time))
 	if refused != nil {
 		refused.write(rc, req)
+		return
+	}
+	if rc.mapping.Component != "" {
+		h.serveComponent(rc, req)
 		return
 	}
 	h.forward(rc, req)
@@ -119,8 +125,11 @@ func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 // among the admitted connections.
 func (h *Handler) admit(rc *requestContext, ctx context.Context) *response {
 	limiter, what := h.requests, "the user has too many requests in flight"
-	if rc.mapping.Streams {
+	switch {
+	case rc.mapping.Streams:
 		limiter, what = h.lasting, "the user has too many streams"
+	case rc.mapping.Component != "":
+		limiter, what = h.components.limiter, "too many requests for metrics of components are in flight"
 	}
 	release, over := limiter.AdmitNode(ctx, rc.user.GetName())
 	if over != webhook.WithinLimits {

@@ -105,6 +105,8 @@ func decodeLines(t testing.TB, text string) []AuditEvent {
 
 // settings are the settings that a test can change.
 type settings struct {
+	// components are the addresses of Bulkhead's components, by name.
+	components                    map[string]string
 	limits                        Limits
 	headerTimeout, requestTimeout time.Duration
 	connections                   ConnectionLimits
@@ -230,7 +232,7 @@ func (w *world) startProxy(s settings) {
 	config := Config{
 		NodeName: "n", Map: kubeletauth.NewPolicy(s.mode, modes).Map, Authenticator: w.authenticator(caFile),
 		Authorize: w.authorize,
-		Kubelet:   address.Host, Transport: w.upstream,
+		Kubelet:   address.Host, Transport: w.upstream, Components: s.components,
 		Limits: s.limits, ModeOf: s.modeOf, Audit: audit, Rules: kubeletauth.Rules, Registry: w.registry,
 		Logger: klog.Background(),
 	}
