@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/version"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -93,6 +94,13 @@ type Answer struct {
 	Code    int    `json:"code,omitempty"`
 	Allowed bool   `json:"allowed"`
 	Message string `json:"message,omitempty"`
+}
+
+// NewResults returns results of a suite that belongs to this program's version of Bulkhead.
+func NewResults(suite, profile string, started time.Time, duration time.Duration) *Results {
+	return &Results{
+		Suite: suite, Profile: profile, BulkheadVersion: version.Get().Version, Started: started.UTC(), Duration: duration,
+	}
 }
 
 // Write writes the results to a file.
