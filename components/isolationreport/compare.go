@@ -121,12 +121,9 @@ func (c *Comparison) verdict() string {
 		first, second = "the first cluster", "the second cluster"
 	}
 	text := fmt.Sprintf("%d rules hold on %s, and %d on %s.", a.Rules.Held, first, b.Rules.Held, second)
-	switch gained, lost := c.Counts[Gained], c.Counts[Lost]; {
-	case gained > 0 && lost == 0:
-		text += " No rule is lost."
-	case lost > 0:
-		text += fmt.Sprintf(" %d %s on %s only.", lost, plural(lost, "rule holds", "rules hold"), first)
-	}
+	gained, lost := c.Counts[Gained], c.Counts[Lost]
+	text += fmt.Sprintf(" %d %s on %s only, and %s on %s only.", gained, plural(gained, "holds", "hold"), second,
+		cmp.Or(strings.TrimPrefix(fmt.Sprint(lost), "0"), "none"), first)
 	if a.Attacks.Total() > 0 || b.Attacks.Total() > 0 {
 		text += fmt.Sprintf(" %s stopped %d of %d attacks, and %s %d of %d.", upper(first), a.Attacks.Stopped,
 			a.Attacks.Total(), second, b.Attacks.Stopped, b.Attacks.Total())

@@ -61,7 +61,11 @@ func verdict(r *api.NodeIsolationReport) string {
 		fmt.Fprintf(&b, " %d %s not apply to this cluster.", c.NotApplicable, plural(c.NotApplicable, "rule does", "rules do"))
 	}
 	if made := a.Total() - a.NotTried; made > 0 {
-		fmt.Fprintf(&b, " Of %d attacks, %d %s stopped", made, a.Stopped, plural(a.Stopped, "was", "were"))
+		if a.Stopped == made {
+			fmt.Fprintf(&b, " All %d attacks were stopped", made)
+		} else {
+			fmt.Fprintf(&b, " Of %d attacks, %d %s stopped", made, a.Stopped, plural(a.Stopped, "was", "were"))
+		}
 		if a.Succeeded > 0 {
 			fmt.Fprintf(&b, " and %d succeeded", a.Succeeded)
 		}
