@@ -206,3 +206,14 @@ func runs(all []Results) (list []api.Run) {
 	}
 	return list
 }
+
+// Missing returns the rules that the report proves nothing about, because no spec of them is in the
+// results.
+func Missing(r *api.NodeIsolationReport) (ids []string) {
+	for _, rule := range r.Rules {
+		if rule.Result == api.NotProved && len(rule.Evidence) == 0 {
+			ids = append(ids, rule.ID)
+		}
+	}
+	return ids
+}

@@ -27,10 +27,12 @@ func Node(value any) (*yaml.Node, error) {
 }
 
 // plainStyle removes the style of JSON. Strings such as "off", which other programs read as a
-// boolean, keep their quotes.
+// boolean, keep their quotes. Such strings are short, and to encode every string takes seconds in a
+// large file.
 func plainStyle(n *yaml.Node) error {
+	const longest = 32
 	n.Style = 0
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+	if n.Kind == yaml.ScalarNode && len(n.Value) <= longest && n.ShortTag() == "!!str" {
 		return n.Encode(n.Value)
 	}
 	for _, child := range n.Content {
