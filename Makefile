@@ -103,6 +103,10 @@ bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing 
 	@$(BENCHSTAT)
 	@$(REPORT)
 
+.PHONY: reports
+reports: ## docs/reports and docs/index.html, from the results of the last make test, or of make e2e with in-tree and with hardened
+	@go run ./scripts/reports
+
 .PHONY: docs-run
 docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.md on a new cluster without Bulkhead, and compare their output
 	@CONTROL_PLANES='$(CONTROL_PLANES)' ./scripts/docs-install.sh

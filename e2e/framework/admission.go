@@ -114,19 +114,22 @@ func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request R
 	rule, known := s.rule(refusal.By)
 	gomega.Expect(known).To(gomega.BeTrue(), "%s is not among the rules of suite %s", refusal.By, s.Name)
 	right := RefusedWrite(s.Settings.Profile, rule, refusal)
+	var answer Answer
 	if s.Settings.Profile == Parity {
-		gomega.Expect(s.write(ctx, who, request)).To(right)
+		answer = s.write(ctx, who, request)
+		observe(answer.observed())
+		gomega.Expect(answer).To(right)
 		return
 	}
 	if s.Settings.Profile == Any && !s.env.changed.IsZero() {
 		time.Sleep(settled)
 	}
-	var answer Answer
 	gomega.Eventually(ctx, func() bool {
 		answer = s.write(ctx, who, request)
 		return isLate(answer, refusal.code(), answersFirst(s.Settings.Profile, rule))
 	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeFalse(),
 		"the in-tree plugin's informers have the objects")
+	observe(answer.observed())
 	gomega.Expect(answer).To(right)
 }
 
@@ -151,17 +154,21 @@ func isLate(a Answer, wanted int, byBulkhead bool) bool {
 // and the Env has changed, it retries until the plugin's cache is up to date.
 func (s *Suite) ExpectWritten(ctx context.Context, who *Identity, request Request) {
 	ginkgo.GinkgoHelper()
+	var answer Answer
 	if s.Settings.Profile == Parity || s.env.changed.IsZero() {
-		gomega.Expect(s.write(ctx, who, request)).To(Written())
+		answer = s.write(ctx, who, request)
+		observe(answer.observed())
+		gomega.Expect(answer).To(Written())
 		return
 	}
 	gomega.Eventually(ctx, func() (Answer, error) {
-		answer := s.write(ctx, who, request)
+		answer = s.write(ctx, who, request)
 		if strings.Contains(answer.Message, "[NR-") || strings.Contains(answer.Message, "[NS-") {
 			return answer, gomega.StopTrying(fmt.Sprintf("a false refusal of %s as %s", request, who)).Attach("answer", answer)
 		}
 		return answer, nil
 	}).WithTimeout(Soon).WithPolling(pollInterval).Should(Written())
+	observe(answer.observed())
 }
 
 // write makes the request once and requests no review. Another suite tests what the authorizers

@@ -15,11 +15,12 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 	"github.com/onsi/gomega"
 
+	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// report writes JUnit and the rule table.
-func (s *Suite) report(report ginkgo.Report) {
+// report writes JUnit, the rule table, and the results for a NodeIsolationReport.
+func (s *Suite) report(ctx ginkgo.SpecContext, report ginkgo.Report) {
 	if report.SuiteConfig.DryRun || len(specs(report)) == 0 {
 		return
 	}
@@ -29,6 +30,9 @@ func (s *Suite) report(report ginkgo.Report) {
 	table := RuleTable(report, s.Rules, settings.Profile)
 	gomega.Expect(writeFile(base+".rules.md", table)).To(gomega.Succeed())
 	gomega.Expect(reporters.GenerateJUnitReport(report, base+".junit.xml")).To(gomega.Succeed())
+	results := s.results(report, settings.Profile)
+	s.describeCluster(ctx, results)
+	gomega.Expect(results.Write(base + isolationreport.ResultsSuffix)).To(gomega.Succeed())
 }
 
 // RuleTable returns what a run proved, in readable form. It has a row for each rule that the suite

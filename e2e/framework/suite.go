@@ -154,6 +154,7 @@ func (s *Suite) ExpectForbidden(ctx context.Context, who *Identity, request Requ
 	ginkgo.GinkgoHelper()
 	answer, err := s.Do(ctx, who, request)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	observe(answer.observed())
 	upstream := ""
 	if len(text) > 0 {
 		upstream = text[0]
@@ -169,6 +170,7 @@ func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Reques
 	if s.env.changed.IsZero() {
 		answer, err := s.Do(ctx, who, request)
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		observe(answer.observed())
 		gomega.Expect(answer).To(AllowedBy(s.Settings.Profile, by))
 		return
 	}
@@ -181,14 +183,17 @@ func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Reques
 // failure.
 func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time) {
 	ginkgo.GinkgoHelper()
+	var answer Answer
 	gomega.Eventually(ctx, func() (Answer, error) {
-		answer, err := s.Do(ctx, who, request)
+		var err error
+		answer, err = s.Do(ctx, who, request)
 		if err == nil && by != Behind && answer.DeniedByBulkhead() {
 			err = gomega.StopTrying(fmt.Sprintf("a false denial of %s as %s", request, who)).Attach("answer", answer)
 		}
 		return answer, err
 	}).WithTimeout(Soon).WithPolling(pollInterval).
 		Should(AllowedBy(s.Settings.Profile, by))
+	observe(answer.observed())
 	recordDuration(TimeToAllow, time.Since(since))
 }
 

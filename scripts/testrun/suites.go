@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // selection is the specs of one call of Ginkgo: the specs in suites that match the label filter. If
@@ -66,7 +67,12 @@ func (j *job) compileSuites(ctx context.Context) error {
 		if err := errors.Join(err, os.MkdirAll(j.path("suites"), 0o755)); err != nil {
 			return err
 		}
-		args := []string{"go", "test", "-c", "-o", j.path("suites") + "/"}
+		// Reports name the version of the suites.
+		flags, err := j.command(ctx, "scripts/ldflags.sh").Output()
+		if err != nil {
+			return fmt.Errorf("cannot find out the version: %w", err)
+		}
+		args := []string{"go", "test", "-c", "-ldflags=" + strings.TrimSpace(string(flags)), "-o", j.path("suites") + "/"}
 		for _, suite := range suites {
 			args = append(args, "./e2e/"+suite)
 			err := os.Symlink(filepath.Join("..", "..", "_output", "suites", suite+".test"), j.compiled(suite))
@@ -95,7 +101,7 @@ func (j *job) ginkgo(ctx context.Context, r *result, profile string, s selection
 		suites, err = j.findSuites(s.name == selected)
 	}
 	artifacts := j.path("e2e", profile, s.name)
-	fmt.Fprintf(j.out, "    JUnit, the rule table and the logs of failed specs: %s\n", artifacts)
+	fmt.Fprintf(j.out, "    JUnit, the rule table, the results and the logs of failed specs: %s\n", artifacts)
 	if err := errors.Join(err, os.RemoveAll(artifacts), os.MkdirAll(artifacts, 0o755)); err != nil {
 		return err
 	}

@@ -58,6 +58,11 @@ func tests(ctx context.Context, j *job) error {
 		return j.gotestsum(ctx, r, "unit", ".",
 			"env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m", "./...")
 	})
+	// The tests of the pages of reports need a browser and a font. Without them they are skipped.
+	browser := map[string]string{"chromium": "chromium fonts-dejavu-core"}
+	if err := host.Install(ctx, j.out, browser); err != nil {
+		fmt.Fprintln(j.out, "tests of the pages of reports are skipped, because there is no browser:", err)
+	}
 	modules, err := j.nestedModules()
 	// The tests of nested modules call upstream's code millions of times, in sequence. The race
 	// detector finds nothing there, and makes the tests ten times slower.

@@ -6,10 +6,7 @@ package installation
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
@@ -22,7 +19,7 @@ func Parse(data []byte) (*Installation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkHeader(root); err != nil {
+	if err := strictyaml.CheckHeader(root, APIVersion, Kind); err != nil {
 		return nil, err
 	}
 	i := &Installation{}
@@ -43,26 +40,6 @@ func Parse(data []byte) (*Installation, error) {
 		return nil, err
 	}
 	return i, nil
-}
-
-// checkHeader comes first: the fields of another version are not known.
-func checkHeader(root *yaml.Node) error {
-	values := map[string]*yaml.Node{}
-	if root.Kind == yaml.MappingNode {
-		for pair := range slices.Chunk(root.Content, 2) {
-			values[pair[0].Value] = pair[1]
-		}
-	}
-	p := strictyaml.Problems{}
-	for _, want := range []struct{ field, value string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
-		switch value := values[want.field]; {
-		case value == nil:
-			p.Add(root, "%s is missing; it must be %s", want.field, want.value)
-		case value.Value != want.value:
-			p.Add(value, "%s is %q; this program supports only %s", want.field, strictyaml.Shorten(value.Value), want.value)
-		}
-	}
-	return p.Err()
 }
 
 // lineOf returns the line of a field, or of the closest field around it.

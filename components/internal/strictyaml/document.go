@@ -22,8 +22,11 @@ const MaxBytes = 1 << 20
 
 // Parse returns the YAML document of a file. It does not check the fields. A file must have exactly
 // one document, without anchors, aliases and tags.
-func Parse(data []byte) (*yaml.Node, error) {
-	root, err := document(data)
+func Parse(data []byte) (*yaml.Node, error) { return ParseUpTo(data, MaxBytes) }
+
+// ParseUpTo is [Parse] with another limit of the size.
+func ParseUpTo(data []byte, maxBytes int) (*yaml.Node, error) {
+	root, err := document(data, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +38,9 @@ func Parse(data []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-func document(data []byte) (*yaml.Node, error) {
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("is %d bytes long, which is more than %d", len(data), MaxBytes)
+func document(data []byte, maxBytes int) (*yaml.Node, error) {
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("is %d bytes long, which is more than %d", len(data), maxBytes)
 	}
 	if !utf8.Valid(data) {
 		return nil, fmt.Errorf("line %d: is not UTF-8", lineAt(data, invalidAt(data)))

@@ -1,0 +1,6 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package browser tests the pages of reports in a real browser, Chromium without a window. Without
+// it, the tests are skipped and print why.
+package browser

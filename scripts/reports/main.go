@@ -1,0 +1,101 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command reports writes the reports of the profiles in-tree and hardened, their comparison, and the
+// front page, from the results of the last runs of the suites.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	api "github.com/bulkhead-k8s/bulkhead/components/apis/nodeisolationreport"
+	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
+	"github.com/bulkhead-k8s/bulkhead/components/isolationreport/render"
+)
+
+func main() {
+	results := flag.String("results", filepath.Join("_output", "e2e"), "Folder with a folder of results for each profile.")
+	output := flag.String("output", "docs", "Folder to write index.html and reports/ to.")
+	flag.Parse()
+	if err := run(*results, *output); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes all files, and writes them only if all could be made.
+func run(results, output string) error {
+	files := map[string][]byte{}
+	first, errFirst := addReport(files, results, "in-tree")
+	second, errSecond := addReport(files, results, "hardened")
+	if err := errors.Join(errFirst, errSecond); err != nil {
+		return err
+	}
+	c := isolationreport.Compare(first, second)
+	var page, front bytes.Buffer
+	err := errors.Join(
+		render.CompareHTML(&page, c, render.Links{First: "in-tree.html", Second: "hardened.html"}),
+		render.FrontPage(&front, c, "reports"))
+	if err != nil {
+		return err
+	}
+	files[filepath.Join("reports", "compare.html")], files["index.html"] = page.Bytes(), front.Bytes()
+	if err := os.MkdirAll(filepath.Join(output, "reports"), 0o755); err != nil {
+		return fmt.Errorf("cannot make the folder of the reports: %w", err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(output, name), text, 0o644); err != nil {
+			return fmt.Errorf("cannot write the reports: %w", err)
+		}
+	}
+	fmt.Printf("in-tree:  %s\nhardened: %s\nboth:     %s\nwritten to %s\n", first.Summary.Verdict, second.Summary.Verdict,
+		c.Verdict, output)
+	return nil
+}
+
+// addReport makes the report of a profile, as YAML and as a page.
+func addReport(files map[string][]byte, results, profile string) (*api.NodeIsolationReport, error) {
+	report, err := build(filepath.Join(results, profile))
+	if err == nil && report.Metadata.Profile != profile {
+		err = fmt.Errorf("the results are of profile %s", report.Metadata.Profile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the report of %s: %w\nmake test makes the results of both profiles. For this one: "+
+			"make up PROFILE=%s, then make e2e", profile, err, profile)
+	}
+	var page bytes.Buffer
+	text, err := report.Marshal()
+	if err := errors.Join(err, render.HTML(&page, report)); err != nil {
+		return nil, err
+	}
+	base := filepath.Join("reports", profile)
+	files[base+".yaml"], files[base+".html"] = append([]byte(yamlHeader), text...), page.Bytes()
+	return report, nil
+}
+
+const yamlHeader = `# Copyright The Bulkhead Authors
+# SPDX-License-Identifier: Apache-2.0
+# Made by make reports. Do not edit.
+`
+
+func build(folder string) (*api.NodeIsolationReport, error) {
+	results, err := isolationreport.Read(folder)
+	if err != nil {
+		return nil, err
+	}
+	report, err := isolationreport.Build(isolationreport.Groups(), results)
+	if err != nil {
+		return nil, err
+	}
+	if missing := isolationreport.Missing(report); len(missing) > 0 {
+		return nil, fmt.Errorf("the results in %s have no spec of %d rules: %s", folder, len(missing),
+			strings.Join(missing[:min(len(missing), 10)], ", "))
+	}
+	return report, nil
+}
