@@ -69,12 +69,30 @@ func section(b *strings.Builder, title string, lines []string) {
 
 func specs(report types.Report) []types.SpecReport {
 	var all []types.SpecReport
+	why := suiteSkipped(report)
 	for _, spec := range report.SpecReports {
-		if spec.LeafNodeType == types.NodeTypeIt && !filteredOut(spec) {
+		if spec.LeafNodeType != types.NodeTypeIt {
+			continue
+		}
+		if why != "" && filteredOut(spec) {
+			spec.Failure.Message = why
+		}
+		if !filteredOut(spec) {
 			all = append(all, spec)
 		}
 	}
 	return all
+}
+
+// suiteSkipped returns why the setup of the suite skipped all specs. It is empty if it did not.
+func suiteSkipped(report types.Report) string {
+	for _, node := range report.SpecReports {
+		if node.LeafNodeType.Is(types.NodeTypeBeforeSuite|types.NodeTypeSynchronizedBeforeSuite) &&
+			node.State == types.SpecStateSkipped && node.Failure.Message != "" {
+			return node.Failure.Message
+		}
+	}
+	return ""
 }
 
 // filteredOut reports whether the Ginkgo filter excluded the spec. A spec that skipped itself has a

@@ -86,7 +86,8 @@ type Metadata struct {
 	// Started is the start of the first run, and Finished the end of the last.
 	Started  metav1.Time `json:"started"`
 	Finished metav1.Time `json:"finished"`
-	// Profile is what is installed: hardened, parity or in-tree.
+	// Profile is what is installed: hardened, parity or in-tree. It is any for a cluster about which
+	// the suites know nothing.
 	Profile string `json:"profile"`
 	// BulkheadVersion is the version of Bulkhead whose rules and suites the report is about. On
 	// in-tree, that Bulkhead is not installed.

@@ -111,8 +111,11 @@ func facts(m api.Metadata) []fact {
 }
 
 func installed(m api.Metadata) string {
-	if m.Profile == "in-tree" {
+	switch m.Profile {
+	case "in-tree":
 		return "Kubernetes only (profile in-tree), tested by the suites of Bulkhead " + m.BulkheadVersion
+	case "any":
+		return "Not known, tested by the suites of Bulkhead " + m.BulkheadVersion
 	}
 	return fmt.Sprintf("Bulkhead %s, profile %s", m.BulkheadVersion, m.Profile)
 }

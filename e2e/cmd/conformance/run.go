@@ -15,13 +15,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
 )
 
 // cleanup bounds what the specs may take to remove their objects after Ctrl-C.
 const cleanup = 2 * time.Minute
-
-// results is the name of Ginkgo's report in the output directory.
-const results = "ginkgo.json"
 
 func run(ctx context.Context, out io.Writer, o options) error {
 	dir, err := os.MkdirTemp("", "bulkhead-conformance-")
@@ -50,7 +49,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if err := os.MkdirAll(o.output, 0o755); err != nil {
 		return fmt.Errorf("cannot create the output directory: %w", err)
 	}
-	fmt.Fprintf(out, "Running the suites %s. This takes 10 to 30 minutes. Ctrl-C ends the run and removes its objects.\n",
+	fmt.Fprintf(out, "Running the suites %s. This takes 5 to 20 minutes. Ctrl-C ends the run and removes its objects.\n",
 		strings.Join(suites, ", "))
 	if err := runSuites(ctx, out, o, dir, kubeconfig, suites); err != nil {
 		return err
@@ -73,14 +72,12 @@ func selected(all, named []string) ([]string, error) {
 
 // runSuites runs Ginkgo. Specs that fail are not an error: the report has them.
 func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig string, suites []string) error {
-	report := filepath.Join(o.output, results)
-	if err := os.Remove(report); err != nil && !os.IsNotExist(err) {
-		return fmt.Errorf("cannot replace the last report: %w", err)
+	if err := removeResults(o.output); err != nil {
+		return fmt.Errorf("cannot remove the results of the last run: %w", err)
 	}
 	args := []string{
 		"run", "--no-color", "--keep-going", "--silence-skips", "--succinct", "--poll-progress-after=2m",
 		fmt.Sprintf("--timeout=%v", o.timeout), fmt.Sprintf("--procs=%d", o.procs),
-		"--output-dir=" + o.output, "--json-report=" + results,
 	}
 	for _, suite := range suites {
 		args = append(args, "./"+suite+suiteSuffix)
@@ -104,8 +101,21 @@ func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig st
 	case err != nil && !errors.As(err, &exit):
 		return fmt.Errorf("cannot run the suites: %w", err)
 	}
-	if _, missing := os.Stat(report); missing != nil {
-		return fmt.Errorf("the suites ended without a report: %w; read their output above", errors.Join(err, missing))
+	for _, suite := range suites {
+		if _, err := os.Stat(filepath.Join(o.output, suite+isolationreport.ResultsSuffix)); err != nil {
+			return fmt.Errorf("the suite %s ended without results: read its output above, and run it alone with --suites=%s",
+				suite, suite)
+		}
 	}
 	return nil
+}
+
+// removeResults removes the results of another run, so that they are not taken for results of this
+// one.
+func removeResults(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+isolationreport.ResultsSuffix))
+	for _, file := range files {
+		err = errors.Join(err, os.Remove(file))
+	}
+	return err
 }
