@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
@@ -194,5 +195,30 @@ func TestWorstFindingsAreFirst(t *testing.T) {
 	}
 	if got := strings.Join(levels, " "); got != "FAIL WARN WARN OK OK OK OK" {
 		t.Errorf("levels %s", got)
+	}
+}
+
+func TestRestartsAndRollout(t *testing.T) {
+	c := newTestCluster(t)
+	ended := now.Add(-time.Hour)
+	c.pods["kube-apiserver-cp1"].Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "other", RestartCount: 9},
+		{Name: "kube-apiserver", RestartCount: 4, LastTerminationState: corev1.ContainerState{
+			Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(ended)}}}}
+	c.daemonSet.Generation, c.daemonSet.Status.ObservedGeneration = 2, 1
+	c.daemonSet.Status.DesiredNumberScheduled, c.daemonSet.Status.NumberReady = 3, 2
+	r := c.collect(t)
+	if got, want := r.Hosts[0].APIServer.Restarts, (Restarts{Count: 4, Last: ended}); got.Count != want.Count ||
+		!got.Last.Equal(want.Last) {
+		t.Errorf("restarts are %v, want %v", got, want)
+	}
+	if got := r.Hosts[1].APIServer.Restarts; got.Count != 0 {
+		t.Errorf("the other host has %v", got)
+	}
+	if want := (Rollout{Desired: 3, Ready: 2}); r.Proxy == nil || *r.Proxy != want {
+		t.Errorf("rollout is %v, want %v", r.Proxy, want)
+	}
+	c.daemonSet.Status.ObservedGeneration = 2
+	if r := c.collect(t); !r.Proxy.Observed {
+		t.Error("the last change was seen")
 	}
 }

@@ -24,7 +24,7 @@ const configHead = "apiVersion: bulkhead.dev/v1alpha1\nkind: Installation\n"
 const recordOfEverything = `{"profile": "hardened", "image": "registry.example/bulkhead:v1", "version": "v1",
 "certificates": {"validity": 172800000000000, "renewBefore": 86400000000000},
 "beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000,
-"ignoreFailures": true, "denyUnknownResources": true,
+"ignoreFailures": true, "denyUnknownResources": true, "auditFor": 172800000000000,
 "credentialProviderTokens": true, "proxyFlags": {"authentication-token-webhook": "false",
 "authorization-webhook-cache-authorized-ttl": "1m0s"}, "nodeSelector": "pool notin (edge,gpu)"},
 "kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
@@ -172,8 +172,8 @@ func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
 func TestConfigCommands(t *testing.T) {
 	state := t.TempDir()
 	writeRecord(t, state, recordOfEverything)
-	same := "image: registry.example/bulkhead:v1\nrules: {mode: audit, modes: {NA-CSR-1: off}, terminatedPodGrace: 1m, " +
-		"credentialProviderTokens: true, unknownResources: deny}\n" +
+	same := "image: registry.example/bulkhead:v1\nauditFor: 48h\nrules: {mode: audit, modes: {NA-CSR-1: off}, " +
+		"terminatedPodGrace: 1m, credentialProviderTokens: true, unknownResources: deny}\n" +
 		"nodeRestriction: {failurePolicy: Ignore}\n" +
 		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, " +
 		"nodeSelector: \"pool notin (edge,gpu)\", authentication: {webhook: {enabled: false}}, " +
