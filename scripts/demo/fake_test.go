@@ -15,6 +15,8 @@ type fakeStage struct {
 	is settings
 	// calls has an entry for each call: "switch PROFILE", or the node and the first line of a script.
 	calls []string
+	// done are the calls that were not interrupted and did not fail.
+	done []string
 	// answers replace the answer of a script that contains the key, one after the other.
 	answers map[string][]string
 	// before is called before each call, for example to interrupt the demo.
@@ -39,6 +41,7 @@ func (f *fakeStage) run(ctx context.Context, node, script string) (string, error
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
+	f.done = append(f.done, node+": "+first)
 	for key, answers := range f.answers {
 		if strings.Contains(script, key) && len(answers) > 0 {
 			f.answers[key] = answers[1:]

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"syscall"
@@ -55,10 +56,7 @@ func report(ctx context.Context, err error) int {
 }
 
 // onlyInterrupt is true if the error says nothing more than that the demo was interrupted.
-func onlyInterrupt(err error) bool {
-	//nolint:errorlint // a joined error is more than an interrupt
-	return err == context.Canceled || err.Error() == context.Canceled.Error() && errors.Is(err, context.Canceled)
-}
+func onlyInterrupt(err error) bool { return err.Error() == context.Canceled.Error() }
 
 type options struct {
 	pace    float64
@@ -96,14 +94,14 @@ failed, 130 after an interrupt.`,
 }
 
 func run(ctx context.Context, o options) (err error) {
-	if !(o.pace >= 0 && o.pace <= 10) {
+	if math.IsNaN(o.pace) || o.pace < 0 || o.pace > 10 {
 		return fmt.Errorf("cannot play at --pace=%g: use a number from 0 to 10", o.pace)
 	}
 	c, err := connect(ctx)
 	if err != nil {
 		return err
 	}
-	s := &screen{ctx: ctx, out: os.Stdout, pace: o.pace, colours: !o.noColor && os.Getenv("NO_COLOR") == "" && terminal()}
+	s := &screen{ctx: ctx, out: os.Stdout, pace: o.pace, colors: !o.noColor && os.Getenv("NO_COLOR") == "" && terminal()}
 	if o.record != "" {
 		file, failed := os.Create(o.record)
 		if failed != nil {

@@ -115,7 +115,7 @@ func (p *player) verdict(i int, s step, profile string, got outcome) {
 }
 
 // tint is red for an attack that works.
-func tint(s step, got outcome) colour {
+func tint(s step, got outcome) color {
 	if got == allowed && s.hardened != allowed {
 		return red
 	}
@@ -132,8 +132,8 @@ func (p *player) table() {
 		if was == unclear {
 			was = "unclear"
 		}
-		colours := p.screen.paint(tint(s, is), string(is))
-		p.screen.print(row(s.title, string(was), colours) + "\n")
+		colors := p.screen.paint(tint(s, is), string(is))
+		p.screen.print(row(s.title, string(was), colors) + "\n")
 		p.screen.pause(beat / 3)
 	}
 	p.screen.print("\n")

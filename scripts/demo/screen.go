@@ -24,24 +24,24 @@ const (
 	reading = 24 * time.Millisecond
 )
 
-type colour string
+type color string
 
 const (
-	plain  colour = ""
-	bold   colour = "1"
-	faint  colour = "2"
-	red    colour = "1;31"
-	green  colour = "1;32"
-	yellow colour = "1;33"
-	cyan   colour = "1;36"
+	plain  color = ""
+	bold   color = "1"
+	faint  color = "2"
+	red    color = "1;31"
+	green  color = "1;32"
+	yellow color = "1;33"
+	cyan   color = "1;36"
 )
 
 // screen prints for a person who reads along. After an interrupt it prints without pauses.
 type screen struct {
-	ctx     context.Context
-	out     io.Writer
-	pace    float64
-	colours bool
+	ctx    context.Context
+	out    io.Writer
+	pace   float64
+	colors bool
 	// paused is called with the duration of each pause, for the recording.
 	paused func(time.Duration)
 }
@@ -60,8 +60,8 @@ func (s *screen) pause(d time.Duration) {
 	}
 }
 
-func (s *screen) paint(c colour, text string) string {
-	if !s.colours || c == plain || text == "" {
+func (s *screen) paint(c color, text string) string {
+	if !s.colors || c == plain || text == "" {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
@@ -70,7 +70,7 @@ func (s *screen) paint(c colour, text string) string {
 func (s *screen) print(text string) { _, _ = io.WriteString(s.out, text) }
 
 // line prints one line, or more if it is too long.
-func (s *screen) line(c colour, text string) {
+func (s *screen) line(c color, text string) {
 	for _, line := range wrap(text, width) {
 		s.print(s.paint(c, line) + "\n")
 	}
@@ -87,7 +87,7 @@ func (s *screen) read(text string) {
 }
 
 // heading prints a title with a rule up to the last column.
-func (s *screen) heading(c colour, mark, title string) {
+func (s *screen) heading(c color, mark, title string) {
 	text := mark + mark + " " + title + " "
 	rest := max(0, width-utf8.RuneCountInString(text))
 	s.print("\n" + s.paint(c, text+strings.Repeat(mark, rest)) + "\n")
@@ -136,7 +136,7 @@ func (s *screen) typeOut(line string) {
 }
 
 // answer prints the output of a command. It comes from a cluster that may be hostile, so bytes that
-// could change the terminal are left out. IDs of rules are in colour.
+// could change the terminal are left out. IDs of rules are in color.
 func (s *screen) answer(output string) {
 	for line := range strings.Lines(printable(output)) {
 		for _, part := range wrap(strings.TrimRight(line, " \n"), width) {

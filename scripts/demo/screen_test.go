@@ -50,13 +50,13 @@ func TestPrintableLeavesNothingThatChangesTheTerminal(t *testing.T) {
 
 func TestColors(t *testing.T) {
 	var out strings.Builder
-	s := &screen{ctx: t.Context(), out: &out, colours: true}
+	s := &screen{ctx: t.Context(), out: &out, colors: true}
 	s.answer("denied [NR-SA-6]\n")
 	if want := "denied \x1b[1;32m[NR-SA-6]\x1b[0m\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	out.Reset()
-	s.colours = false
+	s.colors = false
 	s.answer("denied [NR-SA-6]\n")
 	if want := "denied [NR-SA-6]\n"; out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
@@ -71,40 +71,5 @@ func TestPace(t *testing.T) {
 		if paused != want {
 			t.Errorf("pace %g: %s, want %s", pace, paused, want)
 		}
-	}
-}
-
-func TestInvalidFlags(t *testing.T) {
-	for _, args := range [][]string{{"--pace=-1"}, {"--pace=NaN"}, {"--pace=x"}, {"more"}, {"--unknown"}} {
-		cmd := newCommand()
-		cmd.SetArgs(args)
-		if err := cmd.ExecuteContext(t.Context()); err == nil {
-			t.Errorf("%q: no error", args)
-		}
-	}
-}
-
-func TestSettingsThatMakeUpWouldLose(t *testing.T) {
-	const usual = "apiVersion: bulkhead.dev/v1alpha1\nkind: Installation\nprofile: hardened\nimage: a:b\n" +
-		"certificates:\n  validity: 2160h0m0s\nkubeletAPI:\n  enabled: true\nnodeScope:\n  enabled: true\n"
-	if got, err := parseInstalled(usual); err != nil || got != fullHardened {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for _, more := range []string{"mode: audit\n", "rules:\n  modes: {}\n", "nodePolicy: {}\n", "profile: [\n"} {
-		_, err := parseInstalled(usual + more)
-		if err == nil || !strings.Contains(err.Error(), "cannot switch the profile") {
-			t.Errorf("%s: err = %v", more, err)
-		}
-	}
-}
-
-func TestLinesOfMakeUpWithAPathAreNotShown(t *testing.T) {
-	var shown []string
-	all := follow(strings.NewReader("  … installing\n    installing: 15s so far\n  ✓ installing (25s)\n"+
-		"    using an engine at unix:///run/x.sock\nkubeconfig: /some/where\nThe cluster is up, profile x.\n"),
-		func(line string) { shown = append(shown, line) })
-	want := []string{"    installing: 15s so far", "  ✓ installing (25s)", "The cluster is up, profile x."}
-	if !slices.Equal(shown, want) || len(all) != 6 {
-		t.Errorf("%q of %q", shown, all)
 	}
 }

@@ -13,7 +13,7 @@ const (
 // intro is shown before the first step.
 var intro = []string{
 	"An attacker has root on one node, " + worker + ". So the attacker has the kubelet's client " +
-		"certificate, and the tokens of the pods there. How far do they reach?",
+		"certificate, and the tokens of the pods there. What can the attacker do with them?",
 	"Act 1 shows Kubernetes alone (profile in-tree). Act 2 shows the same cluster with Bulkhead " +
 		"(profile hardened). Every command is run, and every answer is real.",
 	"attacker$ is a shell on " + worker + ", with the kubelet's kubeconfig. admin$ has the " +

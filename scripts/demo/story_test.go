@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -104,7 +105,7 @@ func parsed(t *testing.T, text string) (objects []object) {
 	for documents := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var o object
 		err := documents.Decode(&o)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return objects
 		}
 		if err != nil {

@@ -22,7 +22,7 @@ func newTour(ctx context.Context, f *fakeStage, record io.Writer) (*tour, *strin
 	if record != nil {
 		s.out = io.MultiWriter(&printed, record)
 	}
-	p := player{screen: s, runner: f, steps: story(), patience: 50 * time.Millisecond, interval: time.Millisecond,
+	p := player{screen: s, runner: f, steps: story(), patience: 5 * time.Second, interval: time.Millisecond,
 		got: map[string][]outcome{}}
 	return &tour{player: p, stage: f}, &printed
 }
@@ -68,7 +68,7 @@ func TestTourPutsTheProfileBack(t *testing.T) {
 // expectClean expects that, after the last step, the demo has removed what it made.
 func expectClean(t *testing.T, f *fakeStage) {
 	t.Helper()
-	last := f.calls[max(0, slices.IndexFunc(f.calls, isRemoval)):]
+	last := f.done[max(0, slices.IndexFunc(f.done, isRemoval)):]
 	for _, call := range []string{
 		"bulkhead-control-plane: kubectl delete namespaces,clusterroles,clusterrolebindings -l bulkhead.dev/demo " +
 			"--ignore-not-found --timeout=3m",
@@ -83,7 +83,7 @@ func expectClean(t *testing.T, f *fakeStage) {
 		"bulkhead-control-plane: kubectl uncordon bulkhead-worker",
 		"bulkhead-worker: rm -f /etc/kubernetes/manifests/payments.yaml",
 	} {
-		if !slices.Contains(f.calls, call) {
+		if !slices.Contains(f.done, call) {
 			t.Errorf("not called: %s", call)
 		}
 	}
@@ -122,6 +122,9 @@ func TestTourEndsClean(t *testing.T) {
 				t.Errorf("switches %q, want %q", got, tc.want)
 			}
 			expectClean(t, f)
+			if f.is != fullHardened {
+				t.Errorf("the cluster has %+v", f.is)
+			}
 			if !strings.Contains(printed.String(), "Interrupted.") {
 				t.Error(printed)
 			}
