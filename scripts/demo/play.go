@@ -35,6 +35,9 @@ type player struct {
 // node cannot be reached.
 func (p *player) act(ctx context.Context, profile string) error {
 	for i, s := range p.steps {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		p.screen.heading(cyan, "─", numbered(i, len(p.steps), s.title))
 		if profile == inTree {
 			p.screen.say(s.words)
@@ -55,6 +58,9 @@ const longestSkim = 5 * time.Second
 func (p *player) play(ctx context.Context, s step, profile string) (outcome, error) {
 	var all strings.Builder
 	for _, c := range s.commands {
+		if ctx.Err() != nil {
+			return unclear, ctx.Err()
+		}
 		p.screen.command(c, profile == inTree)
 		output, err := p.answer(ctx, c, c.awaited(profile))
 		if err != nil {

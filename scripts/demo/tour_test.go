@@ -132,6 +132,19 @@ func TestTourEndsClean(t *testing.T) {
 	}
 }
 
+func TestInterruptInAPauseShowsNoMoreCommands(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	f := &fakeStage{is: fullHardened}
+	tour, printed := newTour(ctx, f, nil)
+	tour.screen.pace, tour.screen.paused = 1e-6, func(time.Duration) { interrupt() }
+	if _, err := tour.play(ctx, uncordon(), hardened); !errors.Is(err, context.Canceled) {
+		t.Errorf("err = %v", err)
+	}
+	if len(f.calls) != 1 || strings.Contains(printed.String(), "kubectl uncordon") {
+		t.Errorf("calls %q\n%s", f.calls, printed)
+	}
+}
+
 func TestTourEndsCleanAfterAFailure(t *testing.T) {
 	f := &fakeStage{is: fullHardened, brokenSwitch: map[string]error{inTree: errors.New("no disk")}}
 	tour, _ := newTour(t.Context(), f, nil)
