@@ -37,7 +37,7 @@ type tour struct {
 }
 
 // cleanUpTime is how long the end may take, with a switch of the profile on a busy machine.
-const cleanUpTime = 10 * time.Minute
+const cleanUpTime = 20 * time.Minute
 
 // run plays the tour. An error says what was not as expected, or what failed.
 func (t *tour) run(ctx context.Context) (err error) {
