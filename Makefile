@@ -9,6 +9,7 @@ NODE_IMAGE  ?= auto
 KUBELET_API ?= true
 NODE_SCOPE  ?=
 LABEL       ?=
+DEMO_FLAGS  ?=
 # Of a release: docs/releases.md.
 VERSION            ?=
 RELEASE_KEY        ?=
@@ -54,6 +55,10 @@ status: ## what runs, and what is installed in it
 .PHONY: env
 env: ## eval "$(make env)" sets PATH, KUBECONFIG and DOCKER_HOST for a shell
 	@$(REFCLUSTER) env
+
+.PHONY: demo
+demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen certificate on the cluster that is up, in-tree beside hardened (five minutes)
+	@go build -o _output/bin/demo ./scripts/demo && exec _output/bin/demo $(DEMO_FLAGS)
 
 ##@ The proof
 

@@ -51,6 +51,18 @@ func TestDocsLinesAreShort(t *testing.T) {
 	}
 }
 
+// TestDocsHaveNoConflict: a merge with conflicts leaves these lines in a page, where nothing else
+// notices them.
+func TestDocsHaveNoConflict(t *testing.T) {
+	for name, text := range pages(t) {
+		for i, line := range strings.Split(text, "\n") {
+			if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") {
+				t.Errorf("%s:%d is a line of a merge conflict", name, i+1)
+			}
+		}
+	}
+}
+
 var (
 	fence      = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 	codeSpan   = regexp.MustCompile("`[^`\n]*`")
