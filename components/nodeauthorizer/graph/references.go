@@ -40,3 +40,15 @@ func appendOnce(all []Reference, seen map[Reference]bool, r Reference) []Referen
 	seen[r] = true
 	return append(all, r)
 }
+
+// NodeOf returns the node of an object that has exactly one. It returns "" for other objects.
+func (g *Graph) NodeOf(r Reference) string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	id, _ := g.state.sought(r.Kind, r.Namespace, r.Name)
+	only, ok := g.state.objects.at(id).nodes.single()
+	if !ok {
+		return ""
+	}
+	return g.state.nodes.entries[only].name
+}
