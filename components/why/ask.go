@@ -14,13 +14,12 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // lateView says how to look at the age of the authorizer's view.
-const lateView = "The decision and the objects of the API server do not agree. node-authorizer's view may be late: ask " +
-	"again in a few seconds. Its age is the metric bulkhead_view_lag_seconds at http://127.0.0.1:10462/metrics on each " +
-	"control-plane host (docs/operations.md, Metrics). Each kube-apiserver asks its own node-authorizer."
+const lateView = "The decision and the objects of the API server do not agree. node-authorizer's view may be late: " +
+	"ask again in a few seconds. Its age is the metric bulkhead_view_lag_seconds at http://127.0.0.1:10462/metrics on " +
+	"each control-plane host (docs/operations.md, Metrics). Each kube-apiserver asks its own node-authorizer."
 
 // Asker asks a cluster, with the rights of the caller.
 type Asker struct {
@@ -104,16 +103,13 @@ func (k Asker) addPath(ctx context.Context, a *Answer, r *Request, by decider, r
 	if _, isNode := r.node(); !isNode || by.byRBAC {
 		return
 	}
-	deniedForPath := a.Outcome == Denied && relationMissing(by.rules, reason)
-	if deniedForPath && p.Related || a.Outcome == Allowed && !p.Related && len(p.Here) == 0 && decidesByRelation(by.rules) {
+	late := a.Outcome == Denied && relationMissing(by.rules, reason)
+	if !p.Related {
+		late = a.Outcome == Allowed && !slices.ContainsFunc(by.rules, abstains)
+	}
+	if late {
 		a.note(lateView)
 	}
-}
-
-// decidesByRelation is false for an allowance that needs no relation, such as that of kubeadm's
-// ConfigMaps.
-func decidesByRelation(ids []rules.ID) bool {
-	return !slices.ContainsFunc(ids, abstains)
 }
 
 // noteAdmission says that admission was not asked.

@@ -86,8 +86,8 @@ func (a *Answer) bare(text string) bool {
 	}
 	a.addRules(ids)
 	if relationMissing(ids, text) {
-		a.Options = append(a.Options, Option{Text: "A pod that uses the object must be bound to the node, or the object must " +
-			"name the node."})
+		a.Options = append(a.Options, Option{Text: "A pod that uses the object must be bound to the node, or the " +
+			"object must name the node."})
 		return true
 	}
 	a.Options = append(a.Options, optionsOf(ids[0], nil, text)...)

@@ -97,8 +97,8 @@ func (c collector) volume(ctx context.Context, volume *corev1.PersistentVolume, 
 	if err := c.claim(ctx, claim.Namespace, claim.Name); err != nil {
 		return err
 	}
-	return c.podsWith(ctx, graph.Reference{Kind: graph.PersistentVolumeClaim, Namespace: claim.Namespace, Name: claim.Name},
-		behind)
+	to := graph.Reference{Kind: graph.PersistentVolumeClaim, Namespace: claim.Namespace, Name: claim.Name}
+	return c.podsWith(ctx, to, behind)
 }
 
 // claim reads a claim for its owner: a pod gets access through an ephemeral volume only if it owns the

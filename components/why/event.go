@@ -77,8 +77,8 @@ func requestOf(event *auditv1.Event) (*Request, error) {
 		r.Path, _, _ = strings.Cut(event.RequestURI, "?")
 	}
 	if r.Verb == "" || r.Resource == "" && r.Path == "" {
-		return nil, errors.New("cannot explain the event: it has no verb, or no resource and no path; give one whole line of " +
-			"the audit log")
+		return nil, errors.New("cannot explain the event: it has no verb, or no resource and no path; give one whole line " +
+			"of the audit log")
 	}
 	if who.Username == "" {
 		return nil, errors.New("cannot explain the event: it has no user; a request without valid credentials is denied " +

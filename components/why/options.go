@@ -22,6 +22,11 @@ func optionsOf(id rules.ID, r *Request, message string) []Option {
 	if r != nil {
 		f.Namespace = r.Namespace
 	}
+	if rule, _ := rulebook.Find(id); rule.Audited { // it denies, so the operator has named it
+		modes := auditreport.Field{Path: "rules.modes." + string(id), Value: rules.Audit.String()}
+		return Options(id, auditreport.Setting{Fields: []auditreport.Field{modes},
+			Remedy: "The rule denies only because rules.modes names it."})
+	}
 	return Options(id, auditreport.SettingOf(f))
 }
 
@@ -34,7 +39,7 @@ func Options(id rules.ID, setting auditreport.Setting) []Option {
 		options = append(options, Option{Setting: field.String(), GivesUp: gives})
 		gives = ""
 	}
-	if rule.Optional {
+	if rule.Optional && !strings.Contains(string(id), "-REVOKE-") {
 		options = append(options, Option{Command: fmt.Sprintf("bulkhead install --rule-mode=%s=audit (or off)", id)})
 	}
 	if setting.Remedy != "" {
@@ -73,8 +78,8 @@ func roleOptions(r *Request) []Option {
 	if r.Namespace != "" {
 		kind, where = "Role", " in namespace "+r.Namespace
 	}
-	options := []Option{{Text: webhook.Printable(fmt.Sprintf("RBAC: a %s%s with %s, bound to %s.", kind, where, what, r.User),
-		1<<10)}}
+	role := fmt.Sprintf("RBAC: a %s%s with %s, bound to %s.", kind, where, what, r.User)
+	options := []Option{{Text: webhook.Printable(role, 1<<10)}}
 	for _, word := range []string{r.User, r.Verb, r.Resource + r.Path, r.Namespace, r.Name} {
 		if word != "" && !plain.MatchString(strings.TrimPrefix(word, "/")) {
 			return options

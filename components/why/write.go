@@ -8,11 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"path"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,15 +51,23 @@ func ParseObject(data []byte) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// Complete takes from the object what the request does not name.
-func (r *Request) Complete(o *unstructured.Unstructured) {
+// Complete takes from the object what the request does not name. The namespace of the object replaces
+// that of the kubeconfig; explicit is true if the user has named one, and then they must be the same.
+func (r *Request) Complete(o *unstructured.Unstructured, explicit bool) error {
 	ofSubresource := r.Subresource != "" && r.Subresource != "status" // its object has another name, or none
 	if r.Name == "" && !ofSubresource {
 		r.Name = o.GetName()
 	}
-	if r.Namespace == "" {
-		r.Namespace = o.GetNamespace()
+	namespace := o.GetNamespace()
+	if namespace == "" || namespace == r.Namespace {
+		return nil
 	}
+	if explicit {
+		return fmt.Errorf("cannot write an object of namespace %s in namespace %s: give the namespace of the object with -n",
+			webhook.Loggable(namespace), webhook.Loggable(r.Namespace))
+	}
+	r.Namespace = namespace
+	return nil
 }
 
 // DryRun returns a function that sends the object as the user, as a server-side dry run. The API server
@@ -85,8 +92,7 @@ func send(ctx context.Context, config *rest.Config, r *Request, body []byte) Wri
 	if err != nil {
 		return Write{Err: err}
 	}
-	_, err = request.Param("dryRun", metav1.DryRunAll).Body(body).Do(ctx).Raw()
-	return writeOf(err, r)
+	return writeOf(request.Param("dryRun", metav1.DryRunAll).Body(body).Do(ctx).Error(), r)
 }
 
 // call returns the request without its body.
@@ -100,18 +106,27 @@ func (r *Request) call(client rest.Interface) (*rest.Request, error) {
 		return nil, fmt.Errorf("cannot write with verb %s: use create, update, patch or delete with -f",
 			webhook.Loggable(r.Verb))
 	}
+	if r.Version == "" {
+		return nil, fmt.Errorf("the API server has no resource %s", webhook.Loggable(r.ResourceName()))
+	}
 	request := call()
 	if r.Verb != "patch" {
 		request = request.SetHeader("Content-Type", "application/json")
 	}
-	return request.AbsPath(r.address()), nil
+	address := r.address()
+	for _, segment := range address {
+		if problems := pathvalidation.IsValidPathSegmentName(segment); len(problems) > 0 {
+			return nil, fmt.Errorf("cannot write to %q: it %s", webhook.Loggable(segment), problems[0])
+		}
+	}
+	return request.AbsPath(address...), nil
 }
 
-// address returns the path of the request.
-func (r *Request) address() string {
-	parts := []string{"/api", r.Version}
+// address returns the segments of the path of the request.
+func (r *Request) address() []string {
+	parts := []string{"api", r.Version}
 	if r.Group != "" {
-		parts = []string{"/apis", r.Group, r.Version}
+		parts = []string{"apis", r.Group, r.Version}
 	}
 	if r.Namespace != "" {
 		parts = append(parts, "namespaces", r.Namespace)
@@ -120,11 +135,10 @@ func (r *Request) address() string {
 	if r.Verb != "create" || r.Subresource != "" {
 		parts = append(parts, r.Name)
 	}
-	parts = append(parts, r.Subresource)
-	for i := range parts[1:] {
-		parts[i+1] = url.PathEscape(parts[i+1])
+	if r.Subresource != "" {
+		parts = append(parts, r.Subresource)
 	}
-	return path.Join(parts...)
+	return parts
 }
 
 func writeOf(err error, r *Request) Write {
