@@ -4,8 +4,10 @@
 package why
 
 import (
+	"iter"
 	"regexp"
 	"slices"
+	"sync"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
@@ -47,28 +49,30 @@ func inTreeRules(text string) []rules.ID {
 }
 
 // samples yields requests of a node, of all kinds.
-func samples(node, other string) func(func(Request) bool) {
-	verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+func samples(node, other string) iter.Seq[Request] {
+	verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "other"}
+	subresources := []string{"", "status", "token", "eviction"}
+	objects := [][2]string{{"", ""}, {"", other}, {"default", ""}, {"default", other}, {"kube-node-lease", other}}
 	return func(yield func(Request) bool) {
-		for _, of := range sample {
-			for _, verb := range verbs {
-				for _, subresource := range []string{"", "status", "token", "eviction"} {
-					for _, name := range []string{"", other} {
-						r := Request{User: nodeidentity.Prefix + node, Groups: []string{user.NodesGroup}, Verb: verb, Group: of.group,
-							Resource: of.resource, Subresource: subresource, Name: name}
-						if !yield(r) {
-							return
-						}
-						r.Namespace = "default"
-						if !yield(r) {
-							return
-						}
-					}
-				}
+		for i := range len(sample) * len(verbs) * len(subresources) * len(objects) {
+			object, rest := objects[i%len(objects)], i/len(objects)
+			subresource, rest := subresources[rest%len(subresources)], rest/len(subresources)
+			verb, of := verbs[rest%len(verbs)], sample[rest/len(verbs)]
+			if !yield(Request{User: nodeidentity.Prefix + node, Groups: []string{user.NodesGroup}, Verb: verb, Group: of.group,
+				Resource: of.resource, Subresource: subresource, Namespace: object[0], Name: object[1]}) {
+				return
 			}
 		}
 	}
 }
+
+// anyRelation is what must exist, if the object is not known.
+const anyRelation = "A pod that uses the object must be bound to the node, or the object must name the node."
+
+// relationRules are the rules about the relation of an object to a node.
+var relationRules = sync.OnceValue(func() []rules.ID {
+	return inTreeRules("no relationship found between node 'n' and this object")
+})
 
 // bare explains a text of the in-tree Node authorizer without a request. It returns false for another
 // text.
@@ -86,8 +90,7 @@ func (a *Answer) bare(text string) bool {
 	}
 	a.addRules(ids)
 	if relationMissing(ids, text) {
-		a.Options = append(a.Options, Option{Text: "A pod that uses the object must be bound to the node, or the " +
-			"object must name the node."})
+		a.Options = append(a.Options, Option{Text: anyRelation})
 		return true
 	}
 	a.Options = append(a.Options, optionsOf(ids[0], nil, text)...)

@@ -24,8 +24,7 @@ const (
 	noAuthorizer      = "no authorizer allows it"
 )
 
-// decider is who decided, and by which rules of Bulkhead. inTree is true if a component of Kubernetes
-// decided like the rules.
+// decider is who decided, and by which rules of Bulkhead.
 type decider struct {
 	by    string
 	rules []rules.ID
@@ -99,12 +98,25 @@ func deniedBy(r *Request, reason string, final bool) decider {
 	return decider{by: noAuthorizer, rules: ids, byRBAC: true}
 }
 
-// withoutObjects decides as the in-tree Node authorizer does about objects that are not related to
-// the node.
-var withoutObjects = nodeauthorizer.New(nodeauthorizer.Config{
-	Mode: nodeauthorizer.Strict, Features: nodeauthorizer.DefaultFeatures(), Modes: nodeauthorizer.Modes(rules.Off),
-	Unready: func() string { return "" },
-})
+// withoutObjects decide as the in-tree Node authorizer does about objects that are not related to the
+// node: with the feature gates of Kubernetes 1.37, with all of them, and with none.
+var withoutObjects = []*nodeauthorizer.Authorizer{inTreeWith(nodeauthorizer.DefaultFeatures()),
+	inTreeWith(allFeatures()), inTreeWith(nodeauthorizer.Features{})}
+
+func inTreeWith(features nodeauthorizer.Features) *nodeauthorizer.Authorizer {
+	return nodeauthorizer.New(nodeauthorizer.Config{
+		Mode: nodeauthorizer.Strict, Features: features, Modes: nodeauthorizer.Modes(rules.Off),
+		Unready: func() string { return "" },
+	})
+}
+
+func allFeatures() nodeauthorizer.Features {
+	var features nodeauthorizer.Features
+	for _, on := range features.ByGate() {
+		*on = true
+	}
+	return features
+}
 
 // inTreeRule returns the rule that decides like the in-tree Node authorizer. said is true if reason has
 // its text. Without a text, the in-tree authorizer has no rule for the request. It returns no rule for
@@ -116,19 +128,29 @@ func inTreeRule(r *Request, reason string) (id rules.ID, said bool) {
 	if _, isNode := r.node(); !isNode {
 		return "", false
 	}
-	d := withoutObjects.Decide(context.Background(), r.attributes())
-	if d.Effect != rules.Deny {
-		return "", false
-	}
-	for line := range strings.Lines(reason) {
-		if line = strings.TrimSpace(line); line != "" && line == d.Message {
+	for _, authorizer := range withoutObjects {
+		d := authorizer.Decide(context.Background(), r.attributes())
+		if d.Effect != rules.Deny {
+			continue
+		}
+		if hasLine(reason, d.Message) {
 			return d.Rule, true
 		}
+		if id == "" && strings.HasPrefix(d.Message, "no rule allows ") {
+			id = d.Rule
+		}
 	}
-	if strings.HasPrefix(d.Message, "no rule allows ") {
-		return d.Rule, false
+	return id, false
+}
+
+// hasLine reports whether one line of the text is the message.
+func hasLine(text, message string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line == message {
+			return true
+		}
 	}
-	return "", false
+	return false
 }
 
 // otherAdmission are steps of admission that are not Bulkhead's, by their texts.

@@ -85,6 +85,9 @@ func (a *Answer) admission(r *Request, message string) (*Answer, error) {
 		a.Step = stepOf(by.rules[0])
 	}
 	a.addRules(by.rules)
+	if relationMissing(by.rules, message) {
+		a.Options = append(a.Options, Option{Text: anyRelation})
+	}
 	for _, id := range by.rules {
 		a.Options = append(a.Options, optionsOf(id, r, message)...)
 	}

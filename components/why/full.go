@@ -4,6 +4,7 @@
 package why
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
@@ -31,7 +32,11 @@ func Full(r rules.Rule, here *rulebook.Here) FullRule {
 	if here != nil {
 		described.Here = here.Mode(r)
 	}
+	exception := Options(r.ID, rulebook.Exception(r.ID))
+	if slices.Contains(relationRules(), r.ID) {
+		exception = slices.Insert(exception, 0, Option{Text: anyRelation})
+	}
 	prefix, _, _ := strings.Cut(string(r.ID), "-")
 	return FullRule{Rule: described, Component: rulebook.Components[prefix], Extension: r.Extension, Optional: r.Optional,
-		Configured: r.Configured, Exception: Options(r.ID, rulebook.Exception(r.ID)), Specs: rulebook.Specs(r.ID)}
+		Configured: r.Configured, Exception: exception, Specs: rulebook.Specs(r.ID)}
 }

@@ -129,7 +129,7 @@ func TestRulesCommand(t *testing.T) {
 		fail bool
 	}{
 		{[]string{"nr-label-1"}, []string{"Rule:        NR-LABEL-1\n", "Needs:       a policy of node-restriction",
-			`Exception:   nodePolicy: {allowedLabels: ["KEY"]}`, "Specs:       noderestriction, "}, false},
+			`Exception:   nodePolicy: {allowedLabels: ["KEY"]}`, "\n             noderestriction, allow: "}, false},
 		{[]string{"NR-LABEL"}, []string{"RULE ", "\nNR-LABEL-1 ", "\nNR-LABEL-2 "}, false},
 		{[]string{"NR-LABEL-1", "-o", "wide"}, []string{"SPECS", "NEEDS"}, false},
 		{[]string{"NR-LABEL-1", "-o", "yaml"},

@@ -120,7 +120,8 @@ func TestExitCodeOfADeniedRequest(t *testing.T) {
 func TestHelpOfThePlugin(t *testing.T) {
 	name := os.Args[0]
 	t.Cleanup(func() { os.Args[0] = name })
-	for path, want := range map[string]string{"/usr/local/bin/kubectl-bulkhead": "kubectl bulkhead", name: "bulkhead"} {
+	const plugin = "/usr/local/bin/kubectl-bulkhead"
+	for path, want := range map[string]string{plugin: "kubectl bulkhead", name: "bulkhead"} {
 		os.Args[0] = path
 		var out bytes.Buffer
 		root := newRootCommand()
@@ -129,7 +130,7 @@ func TestHelpOfThePlugin(t *testing.T) {
 		if err := root.Execute(); err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{"\n  " + want + " why MESSAGE | USER VERB RESOURCE", "\n  " + want + " why system:node:"} {
+		for _, text := range []string{"\n  " + want + " why MESSAGE | USER", "\n  " + want + " why system:node:"} {
 			if !strings.Contains(out.String(), text) {
 				t.Errorf("%s: want %q in\n%s", path, text, out.String())
 			}
