@@ -12,7 +12,8 @@ import (
 )
 
 // specFiles has one file for each suite of e2e, one line for each spec: the rules, the outcome and
-// the text, separated by tabs. The suites' tests write and check them.
+// the text, separated by tabs. Lines that begin with # are comments. The suites' tests write and check
+// them.
 //
 //go:embed specs/*.txt
 var specFiles embed.FS

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
@@ -82,7 +84,11 @@ func DryRun(config *rest.Config, o *unstructured.Unstructured) (func(context.Con
 
 func send(ctx context.Context, config *rest.Config, r *Request, body []byte) Write {
 	as := rest.CopyConfig(config)
-	as.Impersonate = rest.ImpersonationConfig{UserName: r.User, Groups: r.Groups, Extra: r.Extra}
+	// The API server adds these groups by itself. To name them would need one more right.
+	groups := slices.DeleteFunc(slices.Clone(r.Groups), func(group string) bool {
+		return group == user.AllAuthenticated || group == user.AllUnauthenticated
+	})
+	as.Impersonate = rest.ImpersonationConfig{UserName: r.User, Groups: groups, Extra: r.Extra}
 	as.ContentType, as.AcceptContentTypes = "application/json", "application/json"
 	client, err := rest.UnversionedRESTClientFor(unversioned(as))
 	if err != nil {
@@ -92,8 +98,19 @@ func send(ctx context.Context, config *rest.Config, r *Request, body []byte) Wri
 	if err != nil {
 		return Write{Err: err}
 	}
+	if r.Verb == "delete" {
+		body = []byte(deleteOptions)
+	}
 	return writeOf(request.Param("dryRun", metav1.DryRunAll).Body(body).Do(ctx).Error(), r)
 }
+
+// storedSubresources are the subresources that have a dry run.
+var storedSubresources = []string{"", "status", "scale", "token", "eviction", "binding", "approval", "resize",
+	"ephemeralcontainers"}
+
+// deleteOptions are the body of a delete. The API server ignores the parameter dryRun if there is a
+// body, and takes any body for DeleteOptions. So the object must not be the body.
+const deleteOptions = `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`
 
 // call returns the request without its body.
 func (r *Request) call(client rest.Interface) (*rest.Request, error) {
@@ -105,6 +122,11 @@ func (r *Request) call(client rest.Interface) (*rest.Request, error) {
 	if call == nil {
 		return nil, fmt.Errorf("cannot write with verb %s: use create, update, patch or delete with -f",
 			webhook.Loggable(r.Verb))
+	}
+	// The API server passes requests for other subresources on, for example to a kubelet, which knows no
+	// dry run.
+	if !slices.Contains(storedSubresources, r.Subresource) {
+		return nil, fmt.Errorf("the API server has no dry run of %s", webhook.Loggable(r.ResourceName()))
 	}
 	if r.Version == "" {
 		return nil, fmt.Errorf("the API server has no resource %s", webhook.Loggable(r.ResourceName()))
@@ -166,8 +188,8 @@ func (k Asker) write(ctx context.Context, a *Answer, r *Request) {
 		a.note("Admission was not asked: " + cannotRead(w.Err))
 	case w.Unauthorized:
 		a.note("Admission was not asked, because your user may not impersonate " + webhook.Loggable(r.User) +
-			": a dry run needs the verb impersonate on users, on groups and, for --node-name, on userextras. The API server " +
-			"says: " + webhook.Printable(w.Message, 512))
+			": a dry run needs the verb impersonate on users or serviceaccounts, on groups and, for --node-name, on " +
+			"userextras. The API server says: " + webhook.Printable(w.Message, 512))
 	case w.Code == 0:
 		a.Step = Admission
 		a.By += ", and admission accepts the object (dry run)"

@@ -89,7 +89,8 @@ func TestDryRunAsTheUser(t *testing.T) {
 			[]string{"with code 422: not a question of rights"}},
 		{"may not impersonate", denied(`users "system:node:worker-1" is forbidden: User "alice" cannot impersonate ` +
 			`resource "users" in API group "" at the cluster scope`), Allowed, Authorization,
-			[]string{"your user may not impersonate system:node:worker-1", "needs the verb impersonate on users"}},
+			[]string{"your user may not impersonate system:node:worker-1",
+				"needs the verb impersonate on users or serviceaccounts"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			config, _ := answering(t, row.status)
@@ -115,7 +116,7 @@ func TestWhatADryRunSends(t *testing.T) {
 		want   sent
 	}{
 		{request(t, "system:node:worker-1", "update", "nodes", "", ""), nodeYAML,
-			sent{"PUT", "/api/v1/nodes/worker-1?dryRun=All", "system:node:worker-1", "system:nodes,system:authenticated", "",
+			sent{"PUT", "/api/v1/nodes/worker-1?dryRun=All", "system:node:worker-1", "system:nodes", "",
 				"application/json", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"worker-1"}}` + "\n"}},
 		{request(t, "system:node:worker-1", "create", "nodes", "", ""), nodeYAML,
 			sent{Method: "POST", URL: "/api/v1/nodes?dryRun=All", ContentType: "application/json"}},
@@ -129,11 +130,14 @@ func TestWhatADryRunSends(t *testing.T) {
 		{&Request{User: account, Verb: "delete", Group: "coordination.k8s.io", Version: "v1", Resource: "leases",
 			Namespace: "default"}, "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: l, namespace: m}\n",
 			sent{Method: "DELETE", URL: "/apis/coordination.k8s.io/v1/namespaces/m/leases/l?dryRun=All",
-				ContentType: "application/json"}},
+				ContentType: "application/json", Body: `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`}},
 	} {
 		askWith(t, config, row.r, row.object)
 		if row.want.User == "" {
-			got.User, got.Groups, got.Body = "", "", ""
+			got.User, got.Groups = "", ""
+		}
+		if row.want.Body == "" {
+			got.Body = ""
 		}
 		if diff := cmp.Diff(row.want, *got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", row.r, diff)
@@ -150,6 +154,14 @@ func TestADryRunThatIsNotSent(t *testing.T) {
 	_, text = askWith(t, config, request(t, "u", "update", "nodes", "", "../pods"), nodeYAML)
 	if !strings.Contains(text, `cannot write to "../pods"`) || got.Method != "" {
 		t.Errorf("sent %+v\n%s", got, text)
+	}
+	// These reach a kubelet, and are not dry runs.
+	for _, subresource := range []string{"proxy", "exec", "attach", "portforward", "other"} {
+		r := request(t, "u", "create", "pods", "n", "p")
+		r.Subresource = subresource
+		if _, text = askWith(t, config, r, nodeYAML); !strings.Contains(text, "has no dry run of pods/") || got.Method != "" {
+			t.Errorf("%s: sent %+v\n%s", subresource, got, text)
+		}
 	}
 	r := request(t, "u", "update", "nothings", "", "")
 	r.Version = ""

@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "write testdata/why.txt again")
 // with `go test ./components/cmd/bulkhead -run TestWhyOfEveryRule -update`, and look at the difference.
 func TestWhyOfEveryRule(t *testing.T) {
 	var b strings.Builder
+	b.WriteString("# Copyright The Bulkhead Authors\n# SPDX-License-Identifier: Apache-2.0\n\n")
 	for _, r := range allRules() {
 		message := fmt.Sprintf(`Error from server (Forbidden): things "t" is forbidden: no [%s]`, r.ID)
 		fmt.Fprintf(&b, "$ bulkhead why '%s'\n", message)
