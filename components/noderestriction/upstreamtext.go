@@ -18,6 +18,10 @@ type upstreamText struct {
 	message *regexp.Regexp
 }
 
+// ofPodCertificate is the beginning of a message about a PodCertificateRequest: a denial, or a plain
+// error of the plugin.
+const ofPodCertificate = `^(?:podcertificaterequests\..*|Internal error occurred: |)`
+
 // The order of upstreamTexts has no meaning: at most one entry matches a message. Source:
 // plugin/pkg/admission/noderestriction/admission.go.
 var upstreamTexts = []upstreamText{
@@ -60,18 +64,30 @@ var upstreamTexts = []upstreamText{
 		`^serviceaccounts .*node requested token bound to a pod scheduled on a different node$`)},
 	{tokenAudience, regexp.MustCompile(
 		`^serviceaccounts .*(node may only request 0 or 1 audiences|error validating audience "|` +
-			`error authorizing \S+ to request tokens for audience "|is not authorized to request tokens for audience ")`)},
+			`error authorizing \S+ to request tokens for audience "|` +
+			`is not authorized to request tokens for (audience "|this audience))`)},
 
 	{podCertificateCreate, regexp.MustCompile(
 		`^podcertificaterequests\..*(PodCertificateRequest feature gate is disabled$|` +
 			`unexpected operation |unexpected subresource )`)},
-	{podCertificateNode, regexp.MustCompile(`^podcertificaterequests\..*(which is not the requesting node "|` +
-		`while retrieving node ".*" named in the PodCertificateRequest|PodCertificateRequest for pod ".*" contains nodeUID)`)},
+	// Some of these are not denials: the plugin returns a plain error, so that the kubelet tries again.
+	// The API server sends it as an internal error.
+	{podCertificateNode, regexp.MustCompile(`^podcertificaterequests\..*which is not the requesting node "`)},
+	{podCertificateNode, regexp.MustCompile(
+		ofPodCertificate + `while retrieving node ".*" named in the PodCertificateRequest`)},
+	{podCertificateNode, regexp.MustCompile(
+		ofPodCertificate + `PodCertificateRequest for pod "[^"]*" names node UID ".*inconsistent with the running node`)},
+	{podCertificatePod, regexp.MustCompile(`^podcertificaterequests\..*(is not running on node ".*" named in the ` +
+		`PodCertificateRequest|is a mirror pod)`)},
 	{podCertificatePod, regexp.MustCompile(
-		`^podcertificaterequests\..*(is not running on node ".*" named in the PodCertificateRequest|` +
-			`is a mirror pod|while retrieving pod ".*" named in the PodCertificateRequest|contains podUID)`)},
-	{podCertificateAccount, regexp.MustCompile(`^podcertificaterequests\..*(contains serviceAccount(Name|UID)|` +
-		`while retrieving service account ".*" named in the PodCertificateRequest)`)},
+		ofPodCertificate + `while retrieving pod ".*" named in the PodCertificateRequest`)},
+	{podCertificatePod, regexp.MustCompile(
+		ofPodCertificate + `PodCertificateRequest for pod "[^"]*" contains pod UID \(".*which differs from running pod`)},
+	{podCertificateAccount, regexp.MustCompile(`^podcertificaterequests\..*contains serviceAccountName`)},
+	{podCertificateAccount, regexp.MustCompile(
+		ofPodCertificate + `while retrieving service account ".*" named in the PodCertificateRequest`)},
+	{podCertificateAccount, regexp.MustCompile(
+		ofPodCertificate + `PodCertificateRequest for pod "[^"]*" names service account UID ".*which differs from`)},
 	{podCertificateSigner, regexp.MustCompile(
 		`^podcertificaterequests\..*(error authorizing \S+ to request podcertificaterequests|` +
 			`does not mount a podCertificate projected volume for signer ")`)},

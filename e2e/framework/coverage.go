@@ -16,13 +16,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// CheckEveryRule fails for each problem that [Unproved] finds in the suite of this process.
+// CheckEveryRule fails for each problem that [Unproved] finds in the suite of this process, and if the
+// index of its specs in components/rulebook is not up to date.
 func CheckEveryRule(t *testing.T, all []rules.Rule) {
 	t.Helper()
 	check(t, all, Unproved)
 }
 
-// CheckNames fails for each problem that [Misnamed] finds in the suite of this process.
+// CheckNames fails for each problem that [Misnamed] finds in the suite of this process, and if the index
+// of its specs in components/rulebook is not up to date.
 func CheckNames(t *testing.T, all []rules.Rule) {
 	t.Helper()
 	check(t, all, Misnamed)
@@ -35,9 +37,11 @@ func check(t *testing.T, all []rules.Rule, find func(types.Report, []rules.Rule)
 		// Specs that run later in this process would lack these nodes.
 		t.Skipf("%s is set: a preview would spoil the specs that run in this process", KubeconfigVariable)
 	}
-	for _, problem := range find(ginkgo.PreviewSpecs(t.Name()), all) {
+	preview := ginkgo.PreviewSpecs(t.Name())
+	for _, problem := range find(preview, all) {
 		t.Error(problem)
 	}
+	checkIndex(t, preview)
 }
 
 // Unproved returns what a suite does not prove, from a preview of its specs. A problem is a rule

@@ -33,20 +33,7 @@ func addCompletions(root *cobra.Command) {
 		if cmd.Flags().Lookup("rule-mode") != nil {
 			_ = cmd.RegisterFlagCompletionFunc("rule-mode", completeRuleModes)
 		}
-		if cmd.Name() == "rules" && cmd.ValidArgsFunction == nil {
-			cmd.ValidArgsFunction = completeRules
-		}
 	}
-}
-
-func completeRules(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var found []cobra.Completion
-	for _, rule := range allRules() {
-		if strings.HasPrefix(string(rule.ID), strings.ToUpper(begun)) {
-			found = append(found, cobra.CompletionWithDesc(string(rule.ID), rule.Description))
-		}
-	}
-	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeRuleModes completes the last of several ID=MODE. After the "=", it completes the mode.

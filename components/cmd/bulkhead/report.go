@@ -18,10 +18,11 @@ import (
 
 func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "report",
-		Short: "Show a NodeIsolationReport, or compare two",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "report",
+		Short:   "Show a NodeIsolationReport, or compare two",
+		Example: `  bulkhead report render report.yaml > report.html`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newReportRenderCommand())
 	return cmd

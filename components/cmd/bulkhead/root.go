@@ -20,6 +20,8 @@ admission webhook for what they write behind it, keeps their certificates alive,
 takes them off again.
 
 Run it as root on each control-plane host.`,
+		// kubectl runs a plugin under a name of its own, and help texts use the user's words.
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: programName()},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Example: "  bulkhead preflight --profile=hardened\n" +

@@ -4,7 +4,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -15,12 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
-	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
-	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
-	scopeadmission "github.com/bulkhead-k8s/bulkhead/components/nodescope/admission"
+	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	"github.com/bulkhead-k8s/bulkhead/components/why"
 )
 
 // markdownHeader is the beginning of docs/rules.md.
@@ -54,54 +51,126 @@ Values of *in force*:
 - **no proxy**: the rule needs kubelet-auth-proxy, which parity does not have.
 `
 
-// components maps the prefix of a rule ID to the component's name.
-var components = map[string]string{"NA": "Node authorizer", "NR": "NodeRestriction", "KA": "Kubelet API",
-	"NS": "Node scope"}
+const rulesHelp = `Rules prints every rule: what a node may do, and what a user may do at a kubelet's API.
+Each has an ID, which is at the end of the reason of a denial, and a source.
+An optional rule has a default mode in each profile.
+
+With an ID it prints one rule in full: its description, source and modes, what it needs, how to
+allow an exception, and its end-to-end specs. With a pattern it prints all rules that match.
+With --live, --kubeconfig or --context it also prints the mode in that cluster.`
+
+// rulesCommand has the flags of `bulkhead rules`.
+type rulesCommand struct {
+	clusterFlags
+	live   bool
+	output string
+}
 
 func newRulesCommand() *cobra.Command {
-	var output string
+	var c rulesCommand
 	cmd := &cobra.Command{
-		Use:   "rules",
-		Short: "Print every rule of Bulkhead",
-		Long: `Rules prints every rule: what a node may do, and what a user may do at a kubelet's API.
-Each has an ID, which is at the end of the reason of a denial, and a source.
-An optional rule has a default mode in each profile.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return printRules(cmd.OutOrStdout(), output, allRules())
-		},
+		Use:   "rules [ID | PATTERN]",
+		Short: "Print every rule of Bulkhead, or one in full",
+		Long:  rulesHelp,
+		Example: fmt.Sprintf(`  %[1]s rules
+  %[1]s rules NR-LABEL-1
+  %[1]s rules 'NR-LABEL-*' -o wide --live`, programName()),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRule,
+		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "Output format: table, markdown or json.")
+	c.add(cmd.Flags())
+	cmd.Flags().BoolVar(&c.live, "live", false, "Also print the modes in the cluster of the default kubeconfig.")
+	cmd.Flags().StringVarP(&c.output, "output", "o", "table", "Output format: table, wide, yaml, json or markdown.")
 	return cmd
 }
 
-// allRules returns the rules of all components.
-func allRules() []rules.Rule {
-	return slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules, nodescope.Rules,
-		scopeadmission.Rules)
-}
-
-func printRules(out io.Writer, format string, all []rules.Rule) error {
-	switch format {
-	case "table":
-		return rulesTable(out, all)
-	case "markdown":
-		return rulesMarkdown(out, all)
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(jsonRules(all))
+func (c *rulesCommand) run(cmd *cobra.Command, args []string) error {
+	if err := validateOutput(c.output, "table", "wide", "yaml", "json", "markdown"); err != nil {
+		return err
 	}
-	return fmt.Errorf("invalid output format %q: use table, markdown or json", format)
+	all := allRules()
+	if len(args) == 1 {
+		var err error
+		if all, err = rulebook.Match(args[0]); err != nil {
+			return err
+		}
+	}
+	var here *rulebook.Here
+	if c.live || c.given() {
+		var err error
+		if here, err = c.here(cmd.Context()); err != nil {
+			return err
+		}
+	}
+	return printRules(cmd.OutOrStdout(), c.output, all, len(args) == 1, here)
 }
 
-func rulesTable(out io.Writer, all []rules.Rule) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "RULE\tHARDENED\tPARITY\tDESCRIPTION")
+// completeRule completes an ID in the shell.
+func completeRule(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []cobra.Completion
+	for _, r := range allRules() {
+		if strings.HasPrefix(string(r.ID), strings.ToUpper(begun)) {
+			found = append(found, cobra.CompletionWithDesc(string(r.ID), r.Description))
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// allRules returns the rules of all components.
+func allRules() []rules.Rule { return rulebook.All() }
+
+// printRules prints the rules. selected is true if the user has named them: then they are printed in
+// full where the format allows it. here may be nil.
+func printRules(out io.Writer, format string, all []rules.Rule, selected bool, here *rulebook.Here) error {
+	switch {
+	case format == "table" && selected && len(all) == 1:
+		return why.PrintRule(out, why.Full(all[0], here))
+	case format == "table":
+		return rulesTable(out, all, here)
+	case format == "wide":
+		return rulesWide(out, all, here)
+	case format == "markdown":
+		return rulesMarkdown(out, all)
+	case !selected && here == nil && format == "json":
+		return printStructured(out, format, jsonRules(all))
+	}
+	full := make([]why.FullRule, 0, len(all))
 	for _, r := range all {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", r.ID, defaultIn(controlplane.Hardened, r),
-			defaultIn(controlplane.Parity, r),
-			r.Description)
+		full = append(full, why.Full(r, here))
+	}
+	return printStructured(out, format, full)
+}
+
+func rulesTable(out io.Writer, all []rules.Rule, here *rulebook.Here) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	header := "RULE\tHARDENED\tPARITY\tDESCRIPTION"
+	if here != nil {
+		header = "RULE\tHERE\tHARDENED\tPARITY\tDESCRIPTION"
+	}
+	_, _ = fmt.Fprintln(table, header)
+	for _, r := range all {
+		columns := []string{string(r.ID), rulebook.DefaultIn(controlplane.Hardened, r),
+			rulebook.DefaultIn(controlplane.Parity, r), r.Description}
+		if here != nil {
+			columns = slices.Insert(columns, 1, here.Mode(r))
+		}
+		_, _ = fmt.Fprintln(table, strings.Join(columns, "\t"))
+	}
+	return table.Flush()
+}
+
+// rulesWide prints all that fits on one line.
+func rulesWide(out io.Writer, all []rules.Rule, here *rulebook.Here) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "RULE\tHERE\tHARDENED\tPARITY\tSPECS\tNEEDS\tSOURCE\tDESCRIPTION")
+	for _, r := range all {
+		full := why.Full(r, here)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", r.ID, cmp.Or(full.Here, "-"), full.Hardened,
+			full.Parity, len(full.Specs), cmp.Or(full.Needs, "-"), full.Source, full.Description)
 	}
 	return table.Flush()
 }
@@ -113,7 +182,7 @@ func rulesMarkdown(out io.Writer, all []rules.Rule) error {
 	for _, r := range all {
 		if of, _, _ := strings.Cut(string(r.ID), "-"); of != component {
 			component = of
-			fmt.Fprintf(&b, "\n## %s\n\n", components[of])
+			fmt.Fprintf(&b, "\n## %s\n\n", rulebook.Components[of])
 		}
 		writeWrapped(&b, "- ", fmt.Sprintf("**%s**: %s", r.ID, r.Description))
 		writeWrapped(&b, "  - ", "Source: "+r.Source)
@@ -130,7 +199,7 @@ func rulesMarkdown(out io.Writer, all []rules.Rule) error {
 
 // inForce returns when a rule applies. It is empty if the rule always applies.
 func inForce(r rules.Rule) string {
-	hardened, parity := defaultIn(controlplane.Hardened, r), defaultIn(controlplane.Parity, r)
+	hardened, parity := rulebook.DefaultIn(controlplane.Hardened, r), rulebook.DefaultIn(controlplane.Parity, r)
 	switch {
 	case hardened == "always" && parity == "always":
 		return ""
@@ -164,23 +233,6 @@ func writeWrapped(b *strings.Builder, bullet, text string) {
 	b.WriteByte('\n')
 }
 
-// defaultIn returns the mode of a rule in a profile if no flag sets it.
-func defaultIn(p controlplane.Profile, r rules.Rule) string {
-	switch {
-	case strings.HasPrefix(string(r.ID), "NS-"):
-		return "with node scope"
-	case strings.HasPrefix(string(r.ID), "KA-") && p == controlplane.Parity && !r.Optional:
-		return "no proxy"
-	case r.Configured && p == controlplane.Parity:
-		return "no configuration"
-	case r.Configured:
-		return "as configured"
-	case r.Optional:
-		return r.Among(p.ExtensionMode()).String()
-	}
-	return "always"
-}
-
 type jsonRule struct {
 	ID          rules.ID `json:"id"`
 	Description string   `json:"description"`
@@ -202,8 +254,8 @@ func jsonRules(all []rules.Rule) []jsonRule {
 			Extension: r.Extension, Optional: r.Optional, Configured: r.Configured}
 		if r.Optional {
 			printed.Defaults = map[controlplane.Profile]string{
-				controlplane.Hardened: defaultIn(controlplane.Hardened, r),
-				controlplane.Parity:   defaultIn(controlplane.Parity, r),
+				controlplane.Hardened: rulebook.DefaultIn(controlplane.Hardened, r),
+				controlplane.Parity:   rulebook.DefaultIn(controlplane.Parity, r),
 			}
 		}
 		list = append(list, printed)

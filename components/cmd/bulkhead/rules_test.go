@@ -12,6 +12,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -111,7 +112,7 @@ func TestPrintRules(t *testing.T) {
 	} {
 		t.Run(tc.format, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := printRules(&out, tc.format, all); err != nil {
+			if err := printRules(&out, tc.format, all, false, nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
@@ -121,10 +122,37 @@ func TestPrintRules(t *testing.T) {
 	}
 }
 
-func TestPrintRulesUnknownFormat(t *testing.T) {
-	if err := printRules(&bytes.Buffer{}, "yaml", nil); err == nil ||
-		!strings.Contains(err.Error(), "table, markdown or json") {
-		t.Errorf("error is %v", err)
+func TestRulesCommand(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		want []string
+		fail bool
+	}{
+		{[]string{"nr-label-1"}, []string{"Rule:        NR-LABEL-1\n", "Needs:       a policy of node-restriction",
+			`Exception:   nodePolicy: {allowedLabels: ["KEY"]}`, "\n             noderestriction, allow: "}, false},
+		{[]string{"NR-LABEL"}, []string{"RULE ", "\nNR-LABEL-1 ", "\nNR-LABEL-2 "}, false},
+		{[]string{"NR-LABEL-1", "-o", "wide"}, []string{"SPECS", "NEEDS"}, false},
+		{[]string{"NR-LABEL-1", "-o", "yaml"},
+			[]string{"- component: NodeRestriction\n", "id: NR-LABEL-1", "suite: "}, false},
+		{[]string{"NR-LABEL-1", "-o", "json"}, []string{`"id": "NR-LABEL-1"`, `"exception": [`}, false},
+		{[]string{"-o", "yml"}, []string{"table, wide, yaml, json or markdown"}, true},
+		{[]string{"NR-NONE"}, []string{"has no such rule"}, true},
+	} {
+		var out bytes.Buffer
+		cmd := newRulesCommand()
+		cmd.SetArgs(tc.args)
+		cmd.SetOut(&out)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		err := cmd.Execute()
+		text := out.String()
+		if err != nil {
+			text = err.Error()
+		}
+		for _, want := range tc.want {
+			if (err != nil) != tc.fail || !strings.Contains(text, want) {
+				t.Errorf("%v: %v, want %q in\n%s", tc.args, err, want, text)
+			}
+		}
 	}
 }
 
@@ -156,7 +184,7 @@ func TestRulesOfKubeletsInParity(t *testing.T) {
 		if r.Optional {
 			want = "off"
 		}
-		if got := defaultIn(controlplane.Parity, r); got != want {
+		if got := rulebook.DefaultIn(controlplane.Parity, r); got != want {
 			t.Errorf("%s is %q, want %q", r.ID, got, want)
 		}
 	}
@@ -171,13 +199,13 @@ func TestRulesOfAllComponents(t *testing.T) {
 		}
 		seen[r.ID] = true
 		of, _, _ := strings.Cut(string(r.ID), "-")
-		if components[of] == "" {
+		if rulebook.Components[of] == "" {
 			t.Errorf("%s is of no component", r.ID)
 		}
 		if of == "NS" {
 			scoped++
 			for _, p := range []controlplane.Profile{controlplane.Hardened, controlplane.Parity} {
-				if got := defaultIn(p, r); got != "with node scope" {
+				if got := rulebook.DefaultIn(p, r); got != "with node scope" {
 					t.Errorf("%s is %q in %s", r.ID, got, p)
 				}
 			}

@@ -47,7 +47,7 @@ func (e findingsError) Error() string {
 
 // exitCode returns the exit code of the program for an error.
 func exitCode(err error) int {
-	if errors.As(err, &findingsError{}) {
+	if errors.As(err, &findingsError{}) || errors.As(err, &deniedError{}) {
 		return exitFindings
 	}
 	return 1

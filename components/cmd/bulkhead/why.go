@@ -7,87 +7,206 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
-	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/auditlog"
+	"github.com/bulkhead-k8s/bulkhead/components/why"
 )
 
-// ruleID matches a rule ID at the end of a reason. A reason may name more than one rule: node scope
-// also names the rule of NodeRestriction that it applies.
-var ruleID = regexp.MustCompile(`\[((?:NA|NR|NS|KA)-[A-Z0-9-]+)\]`)
+const whyHelp = `Why explains a decision: which authorizer or admission step made it, by which rule, which
+path of the graph exists or is missing, and what would allow the request.
+
+USER VERB RESOURCE asks the cluster: the API server's own authorizers, with a
+SubjectAccessReview. With -f, a dry run as the user also asks admission. Your user needs the
+right to create subjectaccessreviews, and for -f to impersonate the user. Nothing is changed.
+
+MESSAGE is the text of an error, or one line of the API server's audit log. Why explains
+it without a cluster. With --live, --kubeconfig or --context it also asks the cluster about
+the request in the text. - reads the text from standard input.
+
+Exit code: 0 if the cluster allows the request, or if a text was explained without a cluster;
+2 if the cluster denies the request; 1 for an error.`
+
+// whyCommand has the flags of `bulkhead why`.
+type whyCommand struct {
+	clusterFlags
+	who           why.Identity
+	namespace     string
+	allNamespaces bool
+	selector      string
+	file          string
+	live          bool
+	output        string
+}
+
+// deniedError is the error of a command that has run, and whose answer is that the request is denied.
+type deniedError struct{}
+
+func (deniedError) Error() string { return "the request is denied" }
 
 func newWhyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "why MESSAGE",
-		Short: "Print the rule behind the message of a denied request",
-		Long: `Why prints the rule behind the message of a denied request: its ID, what it says, where it comes from, and
-its mode in each profile.
-
-Bulkhead's own denials end with the ID of a rule, for example [NR-NODESPEC-2]. Kubernetes' own NodeRestriction
-plugin runs before Bulkhead's webhook and denies the best-known requests first, without an ID: why finds
-the rule from its text. It asks no cluster.`,
-		Example: `  bulkhead why 'nodes "a" is forbidden: node "b" is not allowed to modify node "a"'`,
-		Args:    cobra.MinimumNArgs(1),
+	var c whyCommand
+	cmd := &cobra.Command{
+		Use:   "why MESSAGE | USER VERB RESOURCE[/SUBRESOURCE] [NAME]",
+		Short: "Explain why a request is denied or allowed, and what would allow it",
+		Long:  whyHelp,
+		Example: fmt.Sprintf(`  %[1]s why system:node:worker-1 get secrets tls -n default
+  %[1]s why system:node:worker-1 list pods --field-selector=spec.nodeName=worker-1 -A
+  %[1]s why system:node:worker-1 update nodes worker-1 -f node.yaml
+  %[1]s why 'nodes "a" is forbidden: node "b" is not allowed to modify node "a"'
+  grep '"code":403' audit.log | tail -1 | %[1]s why -`, programName()),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return explain(cmd.OutOrStdout(), strings.Join(args, " "))
+			if err := validateOutput(c.output, "table", "json", "yaml"); err != nil {
+				return err
+			}
+			return c.run(cmd, args)
 		},
 	}
+	fs := cmd.Flags()
+	c.add(fs)
+	fs.StringSliceVar(&c.who.Groups, "as-group", nil, "A further group of the user. May be repeated. The groups of nodes "+
+		"and of ServiceAccounts are added.")
+	fs.StringVar(&c.who.NodeName, "node-name", "", "For a ServiceAccount: the node of the pod that its token is bound to.")
+	fs.StringVarP(&c.namespace, "namespace", "n", "", "The namespace. Without this flag, that of the kubeconfig.")
+	fs.BoolVarP(&c.allNamespaces, "all-namespaces", "A", false, "Ask about all namespaces, for list and watch.")
+	fs.StringVar(&c.selector, "field-selector", "", "The field selector of a list or watch.")
+	fs.StringVarP(&c.file, "filename", "f", "",
+		"A file with the object to write, in YAML or JSON; - is standard input. It is sent as a dry run.")
+	fs.BoolVar(&c.live, "live", false, "For a MESSAGE: also ask the cluster of the default kubeconfig.")
+	fs.StringVarP(&c.output, "output", "o", "table", "Output format: table, json or yaml.")
+	return cmd
 }
 
-// errNoRule is returned for a message that matches neither a rule of Bulkhead nor a rule that
-// upstream's NodeRestriction shares with it.
-var errNoRule = errors.New(
-	"cannot find a rule in this message: neither Bulkhead nor the NodeRestriction plugin wrote it.\n" +
-		"If it begins with \"User\", RBAC denied the request: look at the user's roles (kubectl auth can-i --list --as=USER)")
-
-func explain(out io.Writer, message string) error {
-	message = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(message), "Error from server (Forbidden): "))
-	ids, by := namedRules(message), "Bulkhead"
-	if len(ids) == 0 {
-		if id := noderestriction.RuleOfUpstream(message); id != "" {
-			ids, by = []rules.ID{id}, "Kubernetes' own NodeRestriction plugin, which decides like this rule"
-		}
+// programName returns how the user calls the program: kubectl runs its plugins as kubectl-NAME.
+func programName() string {
+	if name := filepath.Base(os.Args[0]); name == "kubectl-bulkhead" {
+		return "kubectl bulkhead"
 	}
-	if len(ids) == 0 {
-		return errNoRule
-	}
-	all := allRules()
-	for i, id := range ids {
-		place := slices.IndexFunc(all, func(r rules.Rule) bool { return r.ID == id })
-		if place < 0 {
-			return fmt.Errorf("cannot explain %s: this version of bulkhead does not have the rule; use the version that is "+
-				"installed", id)
-		}
-		if i > 0 {
-			_, _ = fmt.Fprintln(out)
-		}
-		printRule(out, all[place], by)
-	}
-	return nil
+	return "bulkhead"
 }
 
-// namedRules returns the IDs in the message, each once.
-func namedRules(message string) []rules.ID {
-	var ids []rules.ID
-	for _, match := range ruleID.FindAllStringSubmatch(message, -1) {
-		if id := rules.ID(match[1]); !slices.Contains(ids, id) {
-			ids = append(ids, id)
+func (c *whyCommand) run(cmd *cobra.Command, args []string) error {
+	if isRequest(args) {
+		return c.ask(cmd, &why.Request{Verb: strings.ToLower(args[1])}, args)
+	}
+	text := strings.Join(args, " ")
+	if text == "-" {
+		var err error
+		if text, err = readText(cmd.InOrStdin()); err != nil {
+			return err
 		}
 	}
-	return ids
+	denial, err := parseText(text)
+	if err != nil {
+		return err
+	}
+	if c.file != "" {
+		return errors.New("cannot use -f with a message: give USER VERB RESOURCE and -f")
+	}
+	if !c.live && !c.given() {
+		answer, err := why.Explain(denial)
+		if err != nil {
+			return err
+		}
+		return c.print(cmd.OutOrStdout(), answer)
+	}
+	if denial.Request == nil {
+		return errors.New("cannot ask the cluster: the message does not name the user, the verb and the resource; give " +
+			"USER VERB RESOURCE, or leave out --live")
+	}
+	return c.ask(cmd, denial.Request, nil)
 }
 
-func printRule(out io.Writer, r rules.Rule, by string) {
-	_, _ = fmt.Fprintf(out,
-		"Rule:        %s\nDenied by:   %s\nDescription: %s\nSource:      %s\nHardened:    %s\nParity:      %s\n",
-		r.ID, by, r.Description, r.Source, defaultIn(controlplane.Hardened, r), defaultIn(controlplane.Parity, r))
-	if r.Optional {
-		_, _ = fmt.Fprintf(out, "To change:   bulkhead install --rule-mode=%s=audit (or off)\n", r.ID)
+// isRequest is true for USER VERB RESOURCE [NAME]. A message has other words, or is one argument.
+func isRequest(args []string) bool {
+	if len(args) != 3 && len(args) != 4 {
+		return false
 	}
+	return !slices.ContainsFunc(args, func(arg string) bool { return strings.ContainsAny(arg, " \t\n\"[") })
+}
+
+// readText reads a message or a line of an audit log.
+func readText(in io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(in, auditlog.MaxLine+2))
+	if err != nil {
+		return "", fmt.Errorf("cannot read standard input: %w; give the message as an argument", err)
+	}
+	if len(data) > auditlog.MaxLine+1 {
+		return "", errors.New("cannot read standard input: it is longer than 8 MiB; give one line of the audit log")
+	}
+	return string(data), nil
+}
+
+func parseText(text string) (why.Denial, error) {
+	if strings.TrimSpace(text) == "" {
+		return why.Denial{}, errors.New("cannot explain an empty message: give the text of an error, or USER VERB RESOURCE")
+	}
+	if why.IsEvent([]byte(text)) {
+		return why.ParseEvent([]byte(text))
+	}
+	return why.ParseMessage(text), nil
+}
+
+// ask asks the cluster. args are USER VERB RESOURCE [NAME]; without them, the request is complete.
+func (c *whyCommand) ask(cmd *cobra.Command, r *why.Request, args []string) error {
+	loader := c.loader()
+	config, err := c.config(loader)
+	if err != nil {
+		return fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
+	}
+	asker := why.Asker{Client: client}
+	if args != nil {
+		if err := c.complete(cmd, client, loader, r, args); err != nil {
+			return err
+		}
+	}
+	if c.file != "" {
+		if asker.Write, err = c.dryRun(cmd.InOrStdin(), config, r); err != nil {
+			return err
+		}
+	}
+	answer, err := asker.Ask(cmd.Context(), r)
+	if err != nil {
+		return err
+	}
+	if err := c.print(cmd.OutOrStdout(), answer); err != nil || answer.Outcome == why.Allowed {
+		return err
+	}
+	return deniedError{}
+}
+
+// complete sets the parts of the request from the arguments and flags.
+func (c *whyCommand) complete(cmd *cobra.Command, client kubernetes.Interface, loader clientcmd.ClientConfig,
+	r *why.Request, args []string) error {
+	if err := r.As(args[0], c.who); err != nil {
+		return err
+	}
+	if len(args) == 4 {
+		r.Name = args[3]
+	}
+	fallback := ""
+	if !c.allNamespaces {
+		fallback, _, _ = loader.Namespace()
+	}
+	r.Namespace, r.FieldSelector = c.namespace, c.selector
+	return r.Resolve(client.Discovery(), args[2], fallback, cmd.ErrOrStderr())
+}
+
+func (c *whyCommand) print(out io.Writer, answer *why.Answer) error {
+	if c.output == "table" {
+		return answer.Print(out)
+	}
+	return printStructured(out, c.output, answer)
 }

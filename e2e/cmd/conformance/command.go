@@ -56,7 +56,6 @@ func newCommand() *cobra.Command {
 			return run(cmd.Context(), cmd.OutOrStdout(), o)
 		},
 	}
-	cmd.AddCommand(newCompareCommand())
 	fs := cmd.Flags()
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials of an administrator. Default: $KUBECONFIG, or ~/.kube/config.")
 	fs.StringVar(&o.context, "context", "", "Context in the kubeconfig. Default: the current one.")

@@ -1,0 +1,185 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+const (
+	inTreeNode        = "Kubernetes' own Node authorizer"
+	inTreeRestriction = "Kubernetes' own NodeRestriction plugin"
+	likeThisRule      = ", which decides like this rule"
+	noAuthorizer      = "no authorizer allows it"
+)
+
+// decider is who decided, and by which rules of Bulkhead.
+type decider struct {
+	by    string
+	rules []rules.ID
+	// byRBAC is true if a role would have been enough, or was.
+	byRBAC bool
+}
+
+// componentOf returns the component that has the rule.
+func componentOf(id rules.ID) string {
+	switch {
+	case id == kubeletauth.RuleVAP:
+		return "Bulkhead's ValidatingAdmissionPolicy for nodes/proxy"
+	case id == kubeletauth.RuleCSR:
+		return "Bulkhead's kubelet-csr-approver"
+	case strings.HasPrefix(string(id), "NA-"):
+		return "Bulkhead's node-authorizer"
+	case strings.HasPrefix(string(id), "NR-"):
+		return "Bulkhead's node-restriction"
+	case strings.HasPrefix(string(id), "NS-"):
+		return "Bulkhead's node scope"
+	}
+	return "Bulkhead's kubelet-auth-proxy"
+}
+
+// abstains reports whether a rule leaves the request to the next authorizers.
+func abstains(id rules.ID) bool {
+	return id == "NA-UNREADY" || strings.HasPrefix(string(id), "NA-PASS-")
+}
+
+// allowedBy returns which authorizer allowed the request. Only RBAC and Bulkhead give a reason.
+func allowedBy(r *Request, reason string) decider {
+	if ids := namedRules(reason); len(ids) > 0 {
+		return decider{by: componentOf(ids[0]), rules: ids}
+	}
+	_, isNode := r.node()
+	switch {
+	case strings.HasPrefix(reason, "RBAC: "):
+		return decider{by: "RBAC", byRBAC: true}
+	case reason != "":
+		return decider{by: "another authorizer"}
+	case slices.Contains(r.Groups, user.SystemPrivilegedGroup):
+		return decider{by: "the group " + user.SystemPrivilegedGroup + ", which may do everything"}
+	case isNode:
+		return decider{by: inTreeNode}
+	}
+	return decider{by: "an authorizer that gives no reason"}
+}
+
+// deniedBy returns which authorizer denied the request. reason has the texts of all authorizers that
+// did not allow it, one on each line. final is true if one of them denied it, so that the next ones
+// were not asked.
+func deniedBy(r *Request, reason string, final bool) decider {
+	ids := namedRules(reason)
+	deciding := slices.DeleteFunc(slices.Clone(ids), abstains)
+	if len(deciding) > 0 && final {
+		return decider{by: componentOf(deciding[0]), rules: ids}
+	}
+	if len(deciding) > 0 {
+		return decider{by: componentOf(deciding[0]) + " by this rule, and no later authorizer allows it", rules: ids}
+	}
+	if id, said := inTreeRule(r, reason); id != "" {
+		by := noAuthorizer + ": " + inTreeNode + " has no rule for it, like this rule, and RBAC has no role"
+		if said {
+			by = inTreeNode + likeThisRule + ", and RBAC has no role"
+		}
+		return decider{by: by, rules: append(ids, id)}
+	}
+	if final {
+		return decider{by: "another authorizer"}
+	}
+	return decider{by: noAuthorizer, rules: ids, byRBAC: true}
+}
+
+// withoutObjects decide as the in-tree Node authorizer does about objects that are not related to the
+// node: with the feature gates of Kubernetes 1.37, with all of them, and with none.
+var withoutObjects = []*nodeauthorizer.Authorizer{inTreeWith(nodeauthorizer.DefaultFeatures()),
+	inTreeWith(allFeatures()), inTreeWith(nodeauthorizer.Features{})}
+
+func inTreeWith(features nodeauthorizer.Features) *nodeauthorizer.Authorizer {
+	return nodeauthorizer.New(nodeauthorizer.Config{
+		Mode: nodeauthorizer.Strict, Features: features, Modes: nodeauthorizer.Modes(rules.Off),
+		Unready: func() string { return "" },
+	})
+}
+
+func allFeatures() nodeauthorizer.Features {
+	var features nodeauthorizer.Features
+	for _, on := range features.ByGate() {
+		*on = true
+	}
+	return features
+}
+
+// inTreeRule returns the rule that decides like the in-tree Node authorizer. said is true if reason has
+// its text. Without a text, the in-tree authorizer has no rule for the request. It returns no rule for
+// the text of another authorizer.
+func inTreeRule(r *Request, reason string) (id rules.ID, said bool) {
+	if r == nil {
+		return "", false
+	}
+	if _, isNode := r.node(); !isNode {
+		return "", false
+	}
+	for _, authorizer := range withoutObjects {
+		d := authorizer.Decide(context.Background(), r.attributes())
+		if d.Effect != rules.Deny {
+			continue
+		}
+		if hasLine(reason, d.Message) {
+			return d.Rule, true
+		}
+		if id == "" && strings.HasPrefix(d.Message, "no rule allows ") {
+			id = d.Rule
+		}
+	}
+	return id, false
+}
+
+// hasLine reports whether one line of the text is the message.
+func hasLine(text, message string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line == message {
+			return true
+		}
+	}
+	return false
+}
+
+// otherAdmission are steps of admission that are not Bulkhead's, by their texts.
+var otherAdmission = []struct {
+	text *regexp.Regexp
+	by   string
+}{
+	{regexp.MustCompile(`admission webhook "[^"]+" denied the request`), "another admission webhook"},
+	{regexp.MustCompile(`ValidatingAdmissionPolicy '[^']+' with binding '[^']+' denied request`),
+		"another ValidatingAdmissionPolicy"},
+	{regexp.MustCompile(`violates PodSecurity "`), "Pod Security admission"},
+	{regexp.MustCompile(`exceeded quota: `), "ResourceQuota admission"},
+	{regexp.MustCompile(`failed calling webhook "[^"]+\.bulkhead\.dev"`),
+		"kube-apiserver: it cannot reach Bulkhead's webhook"},
+}
+
+// admittedNotBy returns which step of admission wrote the message. It returns false if the text shows
+// none.
+func admittedNotBy(message string) (decider, bool) {
+	if ids := namedRules(message); len(ids) > 0 {
+		return decider{by: componentOf(ids[0]), rules: ids}, true
+	}
+	if id := noderestriction.RuleOfUpstream(message); id != "" {
+		return decider{by: inTreeRestriction + likeThisRule, rules: []rules.ID{id}}, true
+	}
+	for _, other := range otherAdmission {
+		if other.text.MatchString(message) {
+			return decider{by: other.by}, true
+		}
+	}
+	return decider{}, false
+}

@@ -1,0 +1,129 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// ErrNoDecision is returned for a text that shows no decision of a component that why knows.
+var ErrNoDecision = errors.New(
+	"cannot find a decision in this text: it is not an error of an authorizer, of admission or of a kubelet. " +
+		"Give the whole message, a line of the audit log, or USER VERB RESOURCE [NAME]")
+
+// Explain explains what a text says, without a cluster.
+func Explain(d Denial) (*Answer, error) {
+	a := &Answer{Outcome: Denied, Step: Authorization, Reason: webhook.Printable(d.Message, maxText)}
+	if d.Request != nil {
+		a.Request = d.Request.String()
+	}
+	for _, finding := range d.Findings {
+		if r, ok := describe(finding.Rule); ok {
+			a.Findings = append(a.Findings, r)
+		}
+	}
+	switch {
+	case d.Allowed:
+		a.Outcome, a.Reason = Allowed, webhook.Printable(d.Reason, maxText)
+		by := allowedBy(d.Request, d.Reason)
+		a.By = by.by
+		a.addRules(by.rules)
+		return a, nil
+	case ofKubelet.MatchString(d.Message):
+		a.kubelet(d.Message)
+		return a, nil
+	case d.Request != nil && !d.Authorized:
+		a.unauthorized(d.Request, deniedBy(d.Request, d.Reason, false), d.Reason)
+		return a, nil
+	}
+	return a.admission(d.Request, d.Message)
+}
+
+const maxText = 2 << 10
+
+// unauthorized explains a denial by authorizers.
+func (a *Answer) unauthorized(r *Request, by decider, reason string) {
+	a.By = by.by
+	a.addRules(by.rules)
+	if o, ok := objectOf(r); ok && relationMissing(by.rules, reason) {
+		if node, is := r.node(); is {
+			a.Options = append(a.Options, relationOption(node, o))
+		}
+	}
+	for _, id := range by.rules {
+		if !abstains(id) {
+			a.Options = append(a.Options, optionsOf(id, r, reason)...)
+		}
+	}
+	if len(by.rules) > 0 && abstains(by.rules[0]) {
+		a.note("node-authorizer left the request to the next authorizers, by rule " + string(by.rules[0]) + ".")
+	}
+	if by.byRBAC {
+		a.Options = append(a.Options, roleOptions(r)...)
+	}
+}
+
+// admission explains a denial by admission. It returns an error if the text is not one.
+func (a *Answer) admission(r *Request, message string) (*Answer, error) {
+	by, known := admittedNotBy(message)
+	if !known && r == nil {
+		if a.bare(message) {
+			return a, nil
+		}
+		return nil, ErrNoDecision
+	}
+	a.Step, a.By = Admission, by.by
+	if !known {
+		a.By = "the API server: not an authorizer, and not a step of admission that bulkhead knows"
+	}
+	if len(by.rules) > 0 {
+		a.Step = stepOf(by.rules[0])
+	}
+	a.addRules(by.rules)
+	if relationMissing(by.rules, message) {
+		a.Options = append(a.Options, Option{Text: anyRelation})
+	}
+	for _, id := range by.rules {
+		a.Options = append(a.Options, optionsOf(id, r, message)...)
+	}
+	if len(by.rules) > 0 && len(a.Rules) == 0 {
+		return nil, fmt.Errorf("cannot explain %s: this version of bulkhead does not have the rule; use the version that is "+
+			"installed", by.rules[0])
+	}
+	return a, nil
+}
+
+// stepOf returns the step of a rule that a text names alone.
+func stepOf(id rules.ID) Step {
+	switch componentOf(id) {
+	case "Bulkhead's node-authorizer":
+		return Authorization
+	case "Bulkhead's kubelet-auth-proxy":
+		return Kubelet
+	}
+	return Admission
+}
+
+// kubelet explains the answer of a kubelet or of kubelet-auth-proxy.
+func (a *Answer) kubelet(message string) {
+	found := ofKubelet.FindStringSubmatch(message)
+	r := &Request{Verb: found[2], Resource: "nodes", Subresource: found[3]}
+	_ = r.As(found[1], Identity{})
+	a.Step, a.By, a.Request = Kubelet, "the kubelet: its authorizers, or RBAC, do not allow it", r.String()
+	ids := namedRules(message)
+	if len(ids) > 0 {
+		a.By = componentOf(ids[0]) + ": RBAC does not give the right that the rule names"
+	}
+	a.addRules(ids)
+	if r.User != "" && r.Verb != "" {
+		a.Options = append(a.Options, roleOptions(r)...)
+	}
+	for _, id := range ids {
+		a.Options = append(a.Options, optionsOf(id, nil, message)...)
+	}
+}
