@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/promqltest"
+	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/teststorage"
 )
 
@@ -65,47 +66,53 @@ func scrape(t *testing.T, pages map[string]string) series {
 	}
 	appender := s.storage.Appender(t.Context())
 	for job, page := range pages {
-		parse, err := textparse.New([]byte(page), "text/plain; version=0.0.4", labels.NewSymbolTable(),
-			textparse.ParserOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		target := labels.FromStrings("job", job, "node", "n", "instance", "192.0.2.1:10250")
-		for {
-			entry, err := parse.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", job, err)
-			}
-			if entry != textparse.EntrySeries {
-				continue
-			}
-			var metric labels.Labels
-			_, _, value := parse.Series()
-			parse.Labels(&metric)
-			metric.Range(func(l labels.Label) { s.add(metric.Get("__name__"), []string{l.Name}) })
-			builder := labels.NewBuilder(metric)
-			target.Range(func(l labels.Label) { builder.Set(l.Name, l.Value) })
-			for i := range scrapes {
-				at := time.Unix(0, 0).Add(time.Duration(i) * scrapeInterval)
-				if _, err := appender.Append(0, builder.Labels(), at.UnixMilli(), value); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		up := labels.NewBuilder(target).Set("__name__", "up").Labels()
-		for i := range scrapes {
-			if _, err := appender.Append(0, up, int64(i)*scrapeInterval.Milliseconds(), 1); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s.store(t, appender, target, page)
+		appendAll(t, appender, labels.NewBuilder(target).Set("__name__", "up").Labels(), 1)
 	}
 	if err := appender.Commit(); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// store stores the metrics of one target.
+func (s series) store(t *testing.T, appender storage.Appender, target labels.Labels, page string) {
+	t.Helper()
+	parse, err := textparse.New([]byte(page), "text/plain; version=0.0.4", labels.NewSymbolTable(),
+		textparse.ParserOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		entry, err := parse.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", target, err)
+		}
+		if entry != textparse.EntrySeries {
+			continue
+		}
+		var metric labels.Labels
+		_, _, value := parse.Series()
+		parse.Labels(&metric)
+		metric.Range(func(l labels.Label) { s.add(metric.Get("__name__"), []string{l.Name}) })
+		builder := labels.NewBuilder(metric)
+		target.Range(func(l labels.Label) { builder.Set(l.Name, l.Value) })
+		appendAll(t, appender, builder.Labels(), value)
+	}
+}
+
+// appendAll stores the same value for each scrape.
+func appendAll(t *testing.T, appender storage.Appender, metric labels.Labels, value float64) {
+	t.Helper()
+	for i := range scrapes {
+		if _, err := appender.Append(0, metric, int64(i)*scrapeInterval.Milliseconds(), value); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // add also adds the labels of a target.

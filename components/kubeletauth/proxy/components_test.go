@@ -232,7 +232,9 @@ func TestComponentThatHangs(t *testing.T) {
 	for code := range codes {
 		count[code]++
 	}
-	if count[502] != pagesPerUser || count[429] != cap(codes)-pagesPerUser || time.Since(began) > 10*time.Second {
+	// On a busy machine, some requests come when the first have timed out.
+	if count[502]+count[429] != cap(codes) || count[502] < pagesPerUser || count[502] > 2*pagesPerUser ||
+		time.Since(began) > 20*time.Second {
 		t.Errorf("answers by status: %v, after %v", count, time.Since(began))
 	}
 	if taken, users := w.handler.components.limiter.Held(); taken != 0 || users != 0 {
