@@ -15,7 +15,8 @@ import (
 
 func TestResultsReadAsTheyAreWritten(t *testing.T) {
 	folder := t.TempDir()
-	want := run("hardened", answering(denies("NA-A-1"), Answer{User: "u", Request: "get", Code: 403}), in(Skipped, "m", allows("NA-A-1")))
+	want := run("hardened", answering(denies("NA-A-1"), Answer{User: "u", Request: "get", Code: 403}),
+		in(Skipped, "m", allows("NA-A-1")))
 	want.Started = want.Started.UTC()
 	other := run("hardened", allows("NA-A-1"))
 	other.Suite = "attacks"

@@ -86,8 +86,9 @@ func TestHostileFiles(t *testing.T) {
 	}
 	for name, file := range map[string]string{
 		"empty": "", "null": "null", "a list": "[]", "binary": "\x00\xff", "truncated": string(text[:len(text)/2]),
-		"too large": string(text) + "#" + strings.Repeat("x", MaxBytes), "two documents": string(text) + "---\n" + string(text),
-		"alias": "apiVersion: &a bulkhead.dev/v1alpha1\nkind: *a\n",
+		"too large":     string(text) + "#" + strings.Repeat("x", MaxBytes),
+		"two documents": string(text) + "---\n" + string(text),
+		"alias":         "apiVersion: &a bulkhead.dev/v1alpha1\nkind: *a\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r, err := Parse([]byte(file)); err == nil || r != nil {

@@ -51,7 +51,8 @@ func TestPageHasEveryRuleAndAttack(t *testing.T) {
 // TestPageLoadsNothing: a page is one file, and a name cannot add an element.
 func TestPageLoadsNothing(t *testing.T) {
 	page := pageOf(t, build(t, "hardened"))
-	for _, bad := range []string{"http://", "https://", "<img", "@import", "url(", "<iframe", " onerror=alert(1)>", "style=\""} {
+	for _, bad := range []string{"http://", "https://", "<img", "@import", "url(", "<iframe",
+		" onerror=alert(1)>", "style=\""} {
 		if strings.Contains(page, bad) {
 			t.Errorf("the page has %q", bad)
 		}
