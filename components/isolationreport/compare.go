@@ -63,7 +63,9 @@ func Compare(first, second *api.NodeIsolationReport) *Comparison {
 		c.Counts[one.Change]++
 		c.Rules = append(c.Rules, one)
 	}
-	stories := pair(first.Attacks, second.Attacks, func(a api.Attack) string { return a.ID + "\n" + a.Suite + "\n" + a.Name })
+	stories := pair(first.Attacks, second.Attacks, func(a api.Attack) string {
+		return a.ID + "\n" + a.Suite + "\n" + a.Name
+	})
 	for _, p := range stories {
 		story := cmp.Or(p.second, p.first)
 		c.Attacks = append(c.Attacks, AttackPair{story.ID, story.Suite, story.Name, p.first, p.second})
@@ -145,7 +147,8 @@ func (c *Comparison) notes() (notes []string) {
 		{"versions of Bulkhead's suites", a.BulkheadVersion, b.BulkheadVersion},
 	} {
 		if field.first != field.second {
-			notes = append(notes, fmt.Sprintf("The reports have different %s: %s and %s.", field.what, field.first, field.second))
+			notes = append(notes, fmt.Sprintf("The reports have different %s: %s and %s.", field.what, field.first,
+				field.second))
 		}
 	}
 	return notes

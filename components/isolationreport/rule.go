@@ -120,7 +120,8 @@ func alsoSkipped(s seen) string {
 		return ""
 	}
 	slices.Sort(s.reasons)
-	return clean(fmt.Sprintf(" %d of %d specs were skipped: %s", s.skipped, s.specs, strings.Join(s.reasons, "; ")), maxMessage)
+	return clean(fmt.Sprintf(" %d of %d specs were skipped: %s", s.skipped, s.specs, strings.Join(s.reasons, "; ")),
+		maxMessage)
 }
 
 // evidence describes specs: failures first, then what contradicts the rule, then denials.

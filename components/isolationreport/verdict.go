@@ -58,7 +58,8 @@ func verdict(r *api.NodeIsolationReport) string {
 	}
 	fmt.Fprintf(&b, "%d of the %d rules that apply hold%s.", c.Held, tried, rest(c))
 	if c.NotApplicable > 0 {
-		fmt.Fprintf(&b, " %d %s not apply to this cluster.", c.NotApplicable, plural(c.NotApplicable, "rule does", "rules do"))
+		fmt.Fprintf(&b, " %d %s not apply to this cluster.", c.NotApplicable,
+			plural(c.NotApplicable, "rule does", "rules do"))
 	}
 	if made := a.Total() - a.NotTried; made > 0 {
 		if a.Stopped == made {

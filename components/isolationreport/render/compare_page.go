@@ -70,7 +70,9 @@ func newComparePage(c *isolationreport.Comparison, links Links, l limits) compar
 	p.Facts = []fact{{first, inOneLine(c.First.Metadata)}, {second, inOneLine(c.Second.Metadata)}}
 	p.Controls = controls{Legend: "Change", Total: len(c.Rules), Filters: []filter{{"", "All", len(c.Rules)}}}
 	for _, change := range isolationreport.Changes() {
-		p.Controls.Filters = append(p.Controls.Filters, filter{string(change), changeWord(change, first, second), c.Counts[change]})
+		p.Controls.Filters = append(p.Controls.Filters, filter{
+			string(change), changeWord(change, first, second), c.Counts[change],
+		})
 	}
 	for i, pair := range c.Rules {
 		p.Rules = append(p.Rules, newCompareRow(i, pair, changeWord(pair.Change, first, second), l))

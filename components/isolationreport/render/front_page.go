@@ -28,7 +28,7 @@ type entry struct {
 // as part of an address.
 func FrontPage(w io.Writer, c *isolationreport.Comparison, folder string) error {
 	p := frontPage{
-		page: newPage("Bulkhead: node isolation reports", "Made by make reports."), Tone: tone(c.Second.Summary),
+		page: newPage("Bulkhead: node isolation reports", "Made by make reports."), Tone: "neutral",
 	}
 	for _, report := range []struct {
 		title string

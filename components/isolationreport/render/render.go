@@ -71,5 +71,6 @@ func write(w io.Writer, name string, view func(limits) any) error {
 			return err
 		}
 	}
-	return fmt.Errorf("cannot write the page: it has %d bytes, and a page has at most %d; use the YAML file", out.Len(), MaxPage)
+	return fmt.Errorf("cannot write the page: it has %d bytes, and a page has at most %d; use the YAML file",
+		out.Len(), MaxPage)
 }

@@ -100,7 +100,8 @@ func newReportPage(r *api.NodeIsolationReport, l limits) reportPage {
 func newRuleRow(i int, rule api.Rule, l limits) ruleRow {
 	row := ruleRow{Rule: rule, Result: resultLabel(rule.Result), Order: i, Summary: summary(rule)}
 	row.Source = strings.TrimSuffix(row.Source, ".")
-	row.Words = strings.Join([]string{rule.ID, rule.Profile, row.Result.Word, rule.Description, rule.Source, rule.Reason}, " ")
+	row.Words = strings.Join([]string{rule.ID, rule.Profile, row.Result.Word, rule.Description, rule.Source,
+		rule.Reason}, " ")
 	row.Evidence = steps(rule.Evidence, l)
 	row.More = more(len(rule.Evidence) - len(row.Evidence) + rule.MoreEvidence)
 	return row
@@ -154,7 +155,8 @@ var notInAnchor = regexp.MustCompile(`[^a-z0-9]+`)
 func newStory(attack api.Attack, anchors map[string]int, l limits) story {
 	const longest = 60
 	name := cut(strings.Trim(notInAnchor.ReplaceAllString(strings.ToLower(attack.Name), "-"), "-"), longest)
-	anchor := strings.Trim("attack-"+strings.ToLower(notInAnchor.ReplaceAllString(strings.ToLower(attack.ID), ""))+"-"+name, "-…")
+	id := notInAnchor.ReplaceAllString(strings.ToLower(attack.ID), "")
+	anchor := strings.Trim("attack-"+id+"-"+name, "-…")
 	anchors[anchor]++
 	if n := anchors[anchor]; n > 1 {
 		anchor += fmt.Sprintf("-%d", n)
@@ -179,10 +181,10 @@ func attackLead(c api.AttackCounts) string {
 
 func helps() []help {
 	return []help{
-		{resultLabel(api.Held), "The cluster denied at least one request and allowed at least one, as the rule says. Nothing " +
-			"contradicts it."},
-		{resultLabel(api.NotHeld), "The cluster allowed a request that the rule denies, or a spec of the rule failed. Without " +
-			"Bulkhead, this is expected for rules that Kubernetes does not have."},
+		{resultLabel(api.Held), "The cluster denied at least one request and allowed at least one, as the rule says. " +
+			"Nothing contradicts it."},
+		{resultLabel(api.NotHeld), "The cluster allowed a request that the rule denies, or a spec of the rule failed. " +
+			"Without Bulkhead, this is expected for rules that Kubernetes does not have."},
 		{resultLabel(api.NotProved), "Nothing contradicts the rule, but no denial or no allowed request was seen."},
 		{resultLabel(api.NotApplicable), "No spec of the rule can run on this cluster. The rule has the reason."},
 		{verdictLabel(api.Stopped), "Every attempt of the attack was denied."},
