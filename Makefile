@@ -8,6 +8,8 @@ PROFILE     ?= hardened
 NODE_IMAGE  ?= auto
 KUBELET_API ?= true
 NODE_SCOPE  ?=
+# Settings of docs/hardening.md that the cluster is created without, or all.
+HARDENING_OFF ?=
 LABEL       ?=
 # Of a release: docs/releases.md.
 VERSION            ?=
@@ -32,12 +34,12 @@ BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c
 ##@ The cluster
 
 .PHONY: up
-up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false]: a two-node cluster with Bulkhead installed; run it again to switch
-	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE))
+up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false] [HARDENING_OFF=encryption,tls|all]: a two-node cluster with Bulkhead installed; run it again to switch
+	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE)) --hardening-off='$(HARDENING_OFF)'
 
 .PHONY: ha
 ha: ## the same with three control planes, two workers and a load balancer, as cluster bulkhead-ha
-	@$(REFCLUSTER) up --name=bulkhead-ha --control-planes=3 --workers=2 --profile=$(PROFILE) --node-image=$(NODE_IMAGE)
+	@$(REFCLUSTER) up --name=bulkhead-ha --control-planes=3 --workers=2 --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --hardening-off='$(HARDENING_OFF)'
 
 .PHONY: down
 down: ## remove all clusters and whatever was started for them
