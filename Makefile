@@ -10,6 +10,7 @@ KUBELET_API ?= true
 NODE_SCOPE  ?=
 # Settings of docs/hardening.md that the cluster is created without, or all.
 HARDENING_OFF ?=
+OVERRIDE    ?= false
 LABEL       ?=
 # Of a release: docs/releases.md.
 VERSION            ?=
@@ -89,6 +90,10 @@ bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing 
 	@set -o pipefail; $(BENCH) -bench=Review -turns=3 | tee $(RESULTS)
 	@$(BENCHSTAT)
 	@$(REPORT)
+
+.PHONY: bench-cis
+bench-cis: ## make bench-cis [OVERRIDE=true]: the CIS benchmark on both nodes of the cluster that is up, by kube-bench; writes docs/benchmark-cis.md
+	@go run ./scripts/benchcis -override=$(OVERRIDE)
 
 .PHONY: docs-run
 docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.md on a new cluster without Bulkhead, and compare their output
