@@ -22,6 +22,7 @@ import (
 type Hardening []string
 
 const (
+	anonymousSetting  = "anonymous"
 	auditSetting      = "audit"
 	encryptionSetting = "encryption"
 )
@@ -29,7 +30,7 @@ const (
 // Settings with the name of a file in manifests/hardening/kubeadm are in the configuration that
 // kubeadm gets.
 var kubeadmSettings = []string{
-	auditSetting, encryptionSetting, "pod-gc", "profiling", "tls",
+	anonymousSetting, auditSetting, encryptionSetting, "pod-gc", "profiling", "tls",
 }
 
 // nodeSettings are arguments of manifests/hardening/host/harden.sh.

@@ -67,6 +67,7 @@ func TestHardeningFiles(t *testing.T) {
 	for component, want := range map[string]map[string]string{
 		"apiServer": {
 			"audit-log-maxage": "30", "audit-log-maxbackup": "10", "profiling": "false", "tls-min-version": "VersionTLS12",
+			"authentication-config":      hardeningInside + "/authentication.yaml",
 			"encryption-provider-config": "/etc/kubernetes/encryption/config.yaml",
 		},
 		"controllerManager": {"profiling": "false", "terminated-pod-gc-threshold": "1000"},
