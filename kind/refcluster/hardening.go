@@ -30,7 +30,7 @@ const (
 // Settings with the name of a file in manifests/hardening/kubeadm are in the configuration that
 // kubeadm gets.
 var kubeadmSettings = []string{
-	anonymousSetting, auditSetting, encryptionSetting, "pod-gc", "profiling", "tls",
+	anonymousSetting, auditSetting, encryptionSetting, "kubelet", "pod-gc", "profiling", "tls",
 }
 
 // nodeSettings are arguments of manifests/hardening/host/harden.sh.
