@@ -2,9 +2,9 @@
 # Copyright The Bulkhead Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Sets modes and owners of files on a node that kubeadm does not set. Run it as root on every node,
-# and again after `kubeadm upgrade`, which writes the kubelet's configuration anew. It changes
-# nothing that is right already.
+# Sets modes and owners of files on a node that kubeadm does not set. Run it as root on every node
+# after `kubeadm init` or `kubeadm join`, and again when such a file was replaced. It changes nothing
+# that is right already.
 #
 #   harden.sh [file-modes] [etcd-owner]    without arguments: both
 set -o errexit -o nounset
