@@ -8,6 +8,9 @@ PROFILE     ?= hardened
 NODE_IMAGE  ?= auto
 KUBELET_API ?= true
 NODE_SCOPE  ?=
+# Settings of docs/hardening.md that the cluster is created without, or all.
+HARDENING_OFF ?=
+OVERRIDE    ?= false
 LABEL       ?=
 DEMO_FLAGS  ?=
 # Of a release: docs/releases.md.
@@ -37,12 +40,12 @@ BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c
 ##@ The cluster
 
 .PHONY: up
-up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false]: a two-node cluster with Bulkhead installed; run it again to switch
-	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE))
+up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false] [HARDENING_OFF=encryption,tls|all]: a two-node cluster with Bulkhead installed; run it again to switch
+	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE)) --hardening-off='$(HARDENING_OFF)'
 
 .PHONY: ha
 ha: ## the same with three control planes, two workers and a load balancer, as cluster bulkhead-ha
-	@$(REFCLUSTER) up --name=bulkhead-ha --control-planes=3 --workers=2 --profile=$(PROFILE) --node-image=$(NODE_IMAGE)
+	@$(REFCLUSTER) up --name=bulkhead-ha --control-planes=3 --workers=2 --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --hardening-off='$(HARDENING_OFF)'
 
 .PHONY: down
 down: ## remove all clusters and whatever was started for them
@@ -111,6 +114,10 @@ bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing 
 .PHONY: reports
 reports: ## docs/reports and docs/index.html, from the results of the last make test, or of make e2e with in-tree and with hardened
 	@go run ./scripts/reports
+
+.PHONY: bench-cis
+bench-cis: ## make bench-cis [OVERRIDE=true]: the CIS benchmark on both nodes of the cluster that is up, by kube-bench; writes docs/benchmark-cis.md
+	@go run ./scripts/benchcis -override=$(OVERRIDE)
 
 .PHONY: docs-run
 docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.md on a new cluster without Bulkhead, and compare their output

@@ -39,11 +39,17 @@ func (m *NewMachine) PrepareControlPlane(ctx context.Context) {
 // members has no quorum when one is gone.
 func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1.Node {
 	ginkgo.GinkgoHelper()
-	// The API server's manifest refers to the audit policy of the reference cluster.
-	m.copyFromControlPlane(ctx, "/etc/kubernetes/audit")
+	// The API server's manifest refers to files of the reference cluster (docs/hardening.md). What is
+	// turned off has no directory.
+	there, err := m.Host.Run(ctx, m.ControlPlane,
+		"cd /etc/kubernetes && ls -d audit encryption hardening 2>/dev/null || true")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	for _, directory := range strings.Fields(there) {
+		m.copyFromControlPlane(ctx, "/etc/kubernetes/"+directory)
+	}
 	key := strings.TrimSpace(m.Run(ctx, "kubeadm certs certificate-key"))
 	ginkgo.DeferCleanup(m.removeCertificates)
-	_, err := m.Host.Run(ctx, m.ControlPlane, "kubeadm init phase upload-certs --upload-certs --certificate-key="+key)
+	_, err = m.Host.Run(ctx, m.ControlPlane, "kubeadm init phase upload-certs --upload-certs --certificate-key="+key)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(m.leaveControlPlane)
 	node := m.Join(ctx, token, "--control-plane", "--certificate-key="+key)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kind "sigs.k8s.io/kind/pkg/cluster"
 	"sigs.k8s.io/kind/pkg/log"
 
@@ -31,6 +32,8 @@ type Cluster struct {
 	// Size is the size of the existing cluster, or the default. Set it before Ensure to create
 	// another size.
 	Size Size
+	// Hardening are the settings that Ensure creates the cluster with.
+	Hardening Hardening
 
 	provider *kind.Provider
 }
@@ -44,7 +47,7 @@ func New(engine host.Engine, name, root, output string, report *progress.Reporte
 		}
 	}
 	c := &Cluster{
-		Name: name, Engine: engine, Root: root, Output: output, Progress: report, Size: DefaultSize,
+		Name: name, Engine: engine, Root: root, Output: output, Progress: report, Size: DefaultSize, Hardening: AllHardening(),
 		provider: kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(log.NoopLogger{})),
 	}
 	if size, err := c.existingSize(); err == nil {
@@ -87,7 +90,7 @@ func (c *Cluster) Exists() (bool, error) {
 }
 
 // Ensure creates the cluster, or checks the existing one. It creates the cluster again if it is
-// incomplete, if it runs another image, or if keep is false. If `make up` did not create the
+// incomplete, if it runs another image or has other settings, or if keep is false. If `make up` did not create the
 // existing cluster, Ensure does not change it and returns an error.
 func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 	exists, err := c.Exists()
@@ -118,16 +121,13 @@ func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 		return err
 	}
 	title := fmt.Sprintf("creating %d nodes", len(c.nodes()))
-	return c.Progress.Step(ctx, title, func(ctx context.Context, _ io.Writer) error {
-		return c.create(ctx, image)
+	return c.Progress.Step(ctx, title, func(ctx context.Context, log io.Writer) error {
+		return c.create(ctx, log, image)
 	})
 }
 
-func (c *Cluster) create(ctx context.Context, image string) error {
-	config, err := clusterConfig(c.Name, c.Size, hostFolders{
-		"/etc/kubernetes/audit": filepath.Join(c.Root, "manifests", "audit"),
-		patchesInside:           filepath.Join(c.Root, "kind", "refcluster", "patches"),
-	}, detectTraits(c.Engine.Private))
+func (c *Cluster) create(ctx context.Context, log io.Writer, image string) error {
+	config, err := c.prepareConfig(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -150,15 +150,33 @@ func (c *Cluster) create(ctx context.Context, image string) error {
 	return c.mark(ctx, image)
 }
 
-// marker is a file in the control-plane node. It exists once the cluster is complete.
+func (c *Cluster) prepareConfig(ctx context.Context, log io.Writer) (*v1alpha4.Cluster, error) {
+	patches, err := c.Hardening.kubeadmPatches(os.DirFS(c.hardeningFiles("kubeadm")))
+	if err != nil {
+		return nil, err
+	}
+	folders, err := c.hostFolders(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	return clusterConfig(c.Name, c.Size, folders, detectTraits(c.Engine.Private), patches)
+}
+
+// marker is a file in the control-plane node. It exists once the cluster is complete. It says what
+// the cluster was created from.
 const marker = "/kind/bulkhead-created-from"
 
+func (c *Cluster) createdFrom(image string) string {
+	return strings.Join(append([]string{image}, c.Hardening...), " ")
+}
+
 func (c *Cluster) mark(ctx context.Context, image string) error {
-	_, err := c.exec(ctx, io.Discard, c.ControlPlane(), "sh", "-c", "printf %s \"$1\" >"+marker, "sh", image)
+	_, err := c.exec(ctx, io.Discard, c.ControlPlane(), "sh", "-c", "printf %s \"$1\" >"+marker, "sh",
+		c.createdFrom(image))
 	return err
 }
 
-// usable reports whether the cluster is complete and has this image. It starts a stopped node. An
+// usable reports whether the cluster is complete and has this image and these settings. It starts a stopped node. An
 // error means that the engine does not answer.
 func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	if size, err := c.existingSize(); err != nil || size != c.Size {
@@ -188,7 +206,7 @@ func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	return err == nil && from == image, nil
+	return err == nil && from == c.createdFrom(image), nil
 }
 
 // servesAgain waits for the API server of nodes that were stopped. If the nodes were killed, or if
@@ -231,6 +249,9 @@ func (c *Cluster) Delete() error {
 		return fmt.Errorf("removing the cluster: %w", err)
 	}
 	c.removeBalancerImage()
+	if err := c.removeEncryptionKey(); err != nil {
+		return err
+	}
 	err := os.Remove(c.Kubeconfig())
 	if os.IsNotExist(err) {
 		return nil

@@ -64,8 +64,10 @@ const patchesInside = "/etc/kubernetes/patches"
 // hostFolders maps paths in the nodes to folders of the host.
 type hostFolders map[string]string
 
-// clusterConfig returns kind's configuration for this host.
-func clusterConfig(name string, size Size, folders hostFolders, traits hostTraits) (*v1alpha4.Cluster, error) {
+// clusterConfig returns kind's configuration for this host. hardening are further patches of
+// kubeadm's configuration.
+func clusterConfig(name string, size Size, folders hostFolders, traits hostTraits,
+	hardening []string) (*v1alpha4.Cluster, error) {
 	config := &v1alpha4.Cluster{}
 	if err := yaml.UnmarshalStrict(clusterYAML, config); err != nil {
 		return nil, fmt.Errorf("reading kind/refcluster/cluster.yaml: %w", err)
@@ -74,18 +76,25 @@ func clusterConfig(name string, size Size, folders hostFolders, traits hostTrait
 	config.Nodes = size.kindNodes()
 	for i := range config.Nodes {
 		for inside, outside := range folders {
+			// An attacker with a worker's disk must not read the key.
+			if inside == encryptionInside && config.Nodes[i].Role != v1alpha4.ControlPlaneRole {
+				continue
+			}
 			config.Nodes[i].ExtraMounts = append(config.Nodes[i].ExtraMounts, v1alpha4.Mount{
 				HostPath: outside, ContainerPath: inside, Readonly: true,
 			})
 		}
 	}
+	config.KubeadmConfigPatches = append(config.KubeadmConfigPatches, hardening...)
 	if traits.cgroupV1 {
 		config.KubeadmConfigPatches = append(config.KubeadmConfigPatches, kubeletOnCgroupV1)
 	}
 	if traits.noSysResource {
 		config.KubeadmConfigPatches = append(config.KubeadmConfigPatches, kubeletWithoutSysResource)
 	}
-	return config, nil
+	var err error
+	config.KubeadmConfigPatches, err = joinKubeadmPatches(config.KubeadmConfigPatches)
+	return config, err
 }
 
 // detectTraits checks the machine that runs the engine. If the engine runs on another machine, it

@@ -26,7 +26,7 @@ func TestClusterConfigAddsOnlyMissingSettings(t *testing.T) {
 			[]string{"KubeletInUserNamespace: true"}, []string{"failCgroupV1"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			config, err := clusterConfig("bulkhead-x", DefaultSize, hostFolders{"/inside": "/outside"}, tc.traits)
+			config, err := clusterConfig("bulkhead-x", DefaultSize, hostFolders{"/inside": "/outside"}, tc.traits, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -21,7 +21,7 @@ func TestNodesOfASize(t *testing.T) {
 	if diff := cmp.Diff(want, c.nodes()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	config, err := clusterConfig(c.Name, c.Size, hostFolders{"/inside": "/outside"}, hostTraits{})
+	config, err := clusterConfig(c.Name, c.Size, hostFolders{"/inside": "/outside"}, hostTraits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

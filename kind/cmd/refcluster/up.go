@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ func upCommand() *cobra.Command {
 	var (
 		want      wanted
 		nodeImage string
+		off       []string
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -28,6 +30,11 @@ again to continue after an interruption, or with another profile to switch.`,
 			if !cmd.Flags().Changed("node-scope") {
 				want.nodeScope = want.profile == "hardened"
 			}
+			hardening, err := chooseHardening(want.plain, cmd.Flags().Changed("hardening-off"), off)
+			if err != nil {
+				return err
+			}
+			want.hardening = hardening
 			return up(cmd.Context(), want, nodeImage)
 		},
 	}
@@ -48,6 +55,9 @@ again to continue after an interruption, or with another profile to switch.`,
 	cmd.Flags().IntVar(&want.size.Workers, "workers", refcluster.DefaultSize.Workers, "the number of worker nodes")
 	cmd.Flags().BoolVar(&want.plain, "plain", false,
 		"create only the cluster, with the program bulkhead and the component image on its nodes, and install nothing")
+	cmd.Flags().StringSliceVar(&off, "hardening-off", nil,
+		"settings of manifests/hardening that the cluster is created without: all, or some of "+
+			strings.Join(refcluster.AllHardening(), ", ")+" (default with --plain: all but audit)")
 	cmd.Flags().StringArrayVar(&want.extra, "install-flag", nil,
 		"a further flag for `bulkhead install`, for example --cert-validity=10m")
 	return cmd
@@ -58,6 +68,7 @@ type wanted struct {
 	name       string
 	profile    string
 	size       refcluster.Size
+	hardening  refcluster.Hardening
 	kubeletAPI bool
 	nodeScope  bool
 	// fresh removes an existing cluster before the new one is created.
@@ -76,6 +87,16 @@ func (w wanted) flags(first string) []string {
 		flags = append(flags, "--mode=enforce", fmt.Sprintf("--node-scope=%t", w.nodeScope))
 	}
 	return append(flags, w.extra...)
+}
+
+// chooseHardening returns the settings that the cluster is created with. A plain cluster has only the
+// audit log, unless the user says which settings are off: documentation and suites begin there with
+// what kubeadm makes.
+func chooseHardening(plain, chosen bool, off []string) (refcluster.Hardening, error) {
+	if plain && !chosen {
+		return refcluster.PlainHardening(), nil
+	}
+	return refcluster.AllHardening().Without(off)
 }
 
 // limitsKubeProxy is true if node scope is installed.
@@ -110,7 +131,7 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 	if err != nil {
 		return err
 	}
-	cluster.Size = want.size
+	cluster.Size, cluster.Hardening = want.size, want.hardening
 	if want.plain {
 		return bringUpPlain(ctx, cluster, want, image)
 	}
@@ -138,6 +159,9 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 		return err
 	}
 	if err := installScoped(ctx, cluster, want, component); err != nil {
+		return err
+	}
+	if err := cluster.HardenNodes(ctx); err != nil {
 		return err
 	}
 	cluster.PruneComponents(ctx, component)

@@ -26,5 +26,8 @@ func bringUpPlain(ctx context.Context, cluster *refcluster.Cluster, want wanted,
 	if err := cluster.WaitReady(ctx); err != nil {
 		return err
 	}
+	if err := cluster.HardenNodes(ctx); err != nil {
+		return err
+	}
 	return cluster.PutInstallers(ctx)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
 func TestTheInstallersFlags(t *testing.T) {
@@ -55,5 +57,32 @@ func TestEnvCommandOfTheCluster(t *testing.T) {
 		if got := envOf(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestHardeningOfACluster(t *testing.T) {
+	all := refcluster.AllHardening()
+	for _, tc := range []struct {
+		name          string
+		plain, chosen bool
+		off           []string
+		is            int
+	}{
+		{"all settings by default", false, false, nil, len(all)},
+		{"an empty list turns nothing off", false, true, []string{}, len(all)},
+		{"one is off", false, true, []string{"tls"}, len(all) - 1},
+		{"all are off", false, true, []string{"all"}, 0},
+		{"a plain cluster has the audit log", true, false, nil, 1},
+		{"a plain cluster with all settings", true, true, []string{}, len(all)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := chooseHardening(tc.plain, tc.chosen, tc.off)
+			if err != nil || len(got) != tc.is {
+				t.Errorf("%v, error %v", got, err)
+			}
+		})
+	}
+	if got, err := chooseHardening(false, true, []string{"everything"}); err == nil {
+		t.Errorf("a setting that does not exist was turned off: %v", got)
 	}
 }
