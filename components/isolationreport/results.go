@@ -107,10 +107,10 @@ func NewResults(suite, profile string, started time.Time, duration time.Duration
 func (r *Results) Write(path string) error {
 	text, err := json.MarshalIndent(r, "", " ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+		err = os.MkdirAll(filepath.Dir(path), 0o750)
 	}
 	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o644)
+		err = os.WriteFile(path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the results of suite %s: %w", r.Suite, err)

@@ -60,6 +60,7 @@ func relationOption(node string, o object) Option {
 			node, thing)}
 	case kindOfVolumes:
 		return Option{Text: fmt.Sprintf("A pod that is bound to node %s must use the claim of %s.", node, thing)}
+	case kindOfPods:
 	}
 	return Option{Text: fmt.Sprintf("A pod that is bound to node %s must use %s.", node, thing)}
 }

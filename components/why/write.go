@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -137,7 +137,7 @@ func (r *Request) call(client rest.Interface) (*rest.Request, error) {
 	}
 	address := r.address()
 	for _, segment := range address {
-		if problems := pathvalidation.IsValidPathSegmentName(segment); len(problems) > 0 {
+		if problems := content.IsPathSegmentName(segment); len(problems) > 0 {
 			return nil, fmt.Errorf("cannot write to %q: it %s", webhook.Loggable(segment), problems[0])
 		}
 	}

@@ -33,7 +33,7 @@ func checkIndex(t *testing.T, preview types.Report) {
 	file := filepath.Join(specIndex, filepath.Base(folder)+".txt")
 	want := indexOf(preview)
 	if os.Getenv(updateVariable) != "" {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil { //nolint:gosec // a file of the repository
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

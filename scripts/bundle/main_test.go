@@ -40,7 +40,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer archive.Close() //nolint:errcheck // it was only read
+	defer archive.Close()
 	want := map[string]string{"a": "one", "sub/": "", "sub/b": ""}
 	for _, file := range archive.File {
 		from, err := file.Open()

@@ -111,20 +111,7 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 		Example: "  bulkhead node install\n" +
 			"  bulkhead node install --wait",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
-			if options.Certificates, err = common.certificatePolicy(cmd.Flags(), options.Certificates); err != nil {
-				return err
-			}
-			installer, err := common.installer(cmd.OutOrStdout())
-			if err != nil {
-				return err
-			}
-			if wait {
-				return installer.InstallWhenReady(cmd.Context(), options)
-			}
-			return installer.Install(cmd.Context(), options)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return installNode(cmd, common, options, wait) },
 	}
 	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, nodeCertificates)
@@ -138,6 +125,20 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 	cmd.Flags().BoolVar(&wait, "wait", false, "Wait, without a limit, until this host is a node of a cluster and the "+
 		"cluster's kubelet-auth-proxy runs on it. Repeat an installation that fails.")
 	return cmd
+}
+
+func installNode(cmd *cobra.Command, common nodeFlags, options node.Options, wait bool) (err error) {
+	if options.Certificates, err = common.certificatePolicy(cmd.Flags(), options.Certificates); err != nil {
+		return err
+	}
+	installer, err := common.installer(cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	if wait {
+		return installer.InstallWhenReady(cmd.Context(), options)
+	}
+	return installer.Install(cmd.Context(), options)
 }
 
 func newNodeUnitCommand() *cobra.Command {

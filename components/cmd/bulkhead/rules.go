@@ -77,7 +77,7 @@ func newRulesCommand() *cobra.Command {
   %[1]s rules 'NR-LABEL-*' -o wide --live`, programName()),
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeRule,
-		RunE:              func(cmd *cobra.Command, args []string) error { return c.run(cmd, args) },
+		RunE:              c.run,
 	}
 	c.add(cmd.Flags())
 	cmd.Flags().BoolVar(&c.live, "live", false, "Also print the modes in the cluster of the default kubeconfig.")

@@ -100,6 +100,7 @@ func changeWord(c isolationreport.Change, first, second string) string {
 		return "Only " + first
 	case isolationreport.Other:
 		return "Differs"
+	case isolationreport.Same:
 	}
 	return "Same"
 }

@@ -91,6 +91,7 @@ func junitCaseOf(rule api.Rule) junitCase {
 		c.Error = text
 	case api.NotApplicable:
 		c.Skipped = text
+	case api.Held:
 	}
 	return c
 }

@@ -86,7 +86,7 @@ func (h *Handler) serveComponent(rc *requestContext, req *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	rc.WriteHeader(http.StatusOK)
 	if req.Method != http.MethodHead {
-		_, _ = rc.Write(page) //nolint:gosec // plain text with nosniff
+		_, _ = rc.Write(page)
 	}
 }
 
