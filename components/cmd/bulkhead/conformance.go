@@ -49,7 +49,7 @@ func findConformance(dir string) (string, error) {
 	}
 	program, err := exec.LookPath(conformanceProgram)
 	if err != nil {
-		return "", fmt.Errorf("cannot find %s in %s or in PATH: build it with make conformance, or get it from the release",
+		return "", fmt.Errorf("cannot find %s in %s or in PATH: build it with make conformance",
 			conformanceProgram, dir)
 	}
 	return filepath.Abs(program)
