@@ -205,7 +205,8 @@ func TestVerdictOfAttack(t *testing.T) {
 	}{
 		{"denied, and the twin allowed", attack(denies("NA-A-1"), allows("NA-A-1")), api.Stopped},
 		{"allowed, as expected there", attack(whileOff("NA-X-1", "NA-A-1"), allows("NA-A-1")), api.Succeeded},
-		{"only the twin", attack(allows("NA-A-1")), api.Unclear},
+		{"unconfirmed, and the twin allowed",
+			attack(answering(denies("NA-A-1"), Answer{Allowed: true}), allows("NA-A-1")), api.Unclear},
 		{"a step failed", attack(denies("NA-A-1"), in(Failed, "m", allows("NA-A-1"))), api.Unclear},
 		{"all skipped", attack(in(Skipped, "m", denies("NA-A-1"))), api.NotTried},
 	} {
@@ -215,6 +216,15 @@ func TestVerdictOfAttack(t *testing.T) {
 				t.Errorf("got %+v, %v", report.Attacks, err)
 			}
 		})
+	}
+}
+
+func TestCounterpartsAreNoAttack(t *testing.T) {
+	twin := allows("NA-A-1")
+	twin.Attack, twin.Container = "T7", []string{"other pods"}
+	report, err := Build(table, []Results{run("hardened", twin)})
+	if err != nil || len(report.Attacks) != 0 || report.Summary.Attacks.Total() != 0 {
+		t.Errorf("got %+v, %v", report.Attacks, err)
 	}
 }
 

@@ -1,0 +1,68 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/doctor"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+const (
+	askDoctor = "bulkhead doctor --kubeconfig=/etc/kubernetes/admin.conf"
+	// deletedRole is an object that bulkhead install writes, without settings of a host.
+	deletedRole = "bulkhead:node-authorizer"
+)
+
+// examine returns what bulkhead doctor finds, without notes.
+func examine(ctx context.Context) (urgent, soon []string) {
+	GinkgoHelper()
+	var report doctor.Report
+	out := suite.OnControlPlane(ctx, askDoctor+" -o json || test $? = 2")
+	Expect(json.Unmarshal([]byte(out), &report)).To(Succeed(), out)
+	for _, finding := range report.Findings {
+		line := fmt.Sprintf("%s: %v: %s", finding.Check, finding.Names, finding.Problem)
+		switch finding.Severity {
+		case doctor.Urgent:
+			urgent = append(urgent, line)
+		case doctor.Soon:
+			soon = append(soon, line)
+		}
+	}
+	return urgent, soon
+}
+
+// The specs run in order: the cluster is well, an object is deleted, doctor puts it back.
+var _ = Describe("bulkhead doctor", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
+	It("finds nothing urgent on a healthy cluster", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+		// A spec before this one may have restarted a component.
+		Eventually(ctx, func() []string {
+			urgent, soon := examine(ctx)
+			return append(urgent, soon...)
+		}).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).Should(BeEmpty())
+	})
+
+	It("finds a ClusterRole of Bulkhead that was deleted", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"),
+		func(ctx SpecContext) {
+			suite.OnControlPlane(ctx, "kubectl --kubeconfig=/etc/kubernetes/admin.conf delete clusterrole "+deletedRole)
+			DeferCleanup(func(ctx context.Context) { suite.OnControlPlane(ctx, askDoctor+" --fix=objects --yes || test $? = 2") })
+			urgent, soon := examine(ctx)
+			Expect(append(urgent, soon...)).To(ContainElement(ContainSubstring(deletedRole)))
+		})
+
+	It("applies it with --fix, which a second run does not change", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"),
+		func(ctx SpecContext) {
+			out := suite.OnControlPlane(ctx, askDoctor+" --fix=objects --yes || test $? = 2")
+			Expect(out).To(ContainSubstring(deletedRole))
+			urgent, soon := examine(ctx)
+			Expect(append(urgent, soon...)).NotTo(ContainElement(ContainSubstring(deletedRole)))
+		})
+})

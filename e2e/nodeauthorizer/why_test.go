@@ -1,0 +1,59 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nodeauthorizer_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/why"
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// askWhy asks the cluster for the reason of a node's request for a secret. It returns the answer and
+// the exit code.
+func askWhy(ctx SpecContext, node, namespace, secret string) (answer why.Answer, code int) {
+	GinkgoHelper()
+	out := suite.OnControlPlane(ctx, fmt.Sprintf("out=$(bulkhead why --kubeconfig=/etc/kubernetes/admin.conf -o json "+
+		"system:node:%s get secrets %s -n %s); echo $?; echo \"$out\"", node, secret, namespace))
+	first, rest, _ := strings.Cut(out, "\n")
+	code, err := strconv.Atoi(first)
+	Expect(err).NotTo(HaveOccurred(), out)
+	Expect(json.Unmarshal([]byte(rest), &answer)).To(Succeed(), out)
+	return answer, code
+}
+
+// The answer comes from the running cluster: the decision from its authorizers, the path from its
+// objects.
+var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
+	It("names the rule, and the pods on other nodes that use the secret", Denies("NA-SECRET-1"),
+		func(ctx SpecContext) {
+			env := suite.Env()
+			request := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
+			answer, code := askWhy(ctx, env.Own, request.Namespace, request.Name)
+			Expect(code).To(Equal(2))
+			Expect(answer.Outcome).To(Equal(why.Denied))
+			Expect(answer.Rules).NotTo(BeEmpty())
+			Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
+			Expect(answer.Path.Related).To(BeFalse())
+			Expect(answer.Path.Elsewhere).To(ContainElement(HavePrefix("node " + env.Other + " <- pod ")))
+		})
+
+	It("names the path from the node to the secret", Allows("NA-SECRET-1"), func(ctx SpecContext) {
+		env := suite.Env()
+		request := used(own, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
+		answer, code := askWhy(ctx, env.Own, request.Namespace, request.Name)
+		Expect(code).To(BeZero())
+		Expect(answer.Outcome).To(Equal(why.Allowed))
+		Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
+		Expect(answer.Path.Related).To(BeTrue())
+		Expect(answer.Path.Here).To(ContainElement(HavePrefix("node " + env.Own + " <- pod ")))
+	})
+})
