@@ -69,9 +69,11 @@ func (s *Suite) describeCluster(ctx context.Context, results *isolationreport.Re
 		return
 	}
 	info := list.Items[0].Status.NodeInfo
+	// What follows the version names the machine's build.
+	kernel, _, _ := strings.Cut(info.KernelVersion, "-")
 	results.Nodes = len(list.Items)
 	results.Platform = fmt.Sprintf("%s, %s/%s, Linux %s, %s", info.OSImage, info.OperatingSystem, info.Architecture,
-		info.KernelVersion, info.ContainerRuntimeVersion)
+		kernel, info.ContainerRuntimeVersion)
 }
 
 // answerEntry is the name of the report entries with an answer of the cluster.
