@@ -129,7 +129,7 @@ docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.
 update: ## write the generated files again
 	@go run ./components/cmd/bulkhead rules --output=markdown >docs/rules.md
 	@./scripts/prometheusrule.sh >manifests/monitoring/operator/prometheusrule.yaml
-	@BULKHEAD_UPDATE_SPECS=1 go test -count=1 -run='TestEveryRuleIsProved|TestSpecsNameRules' ./e2e/nodeauthorizer ./e2e/noderestriction ./e2e/kubeletauth ./e2e/nodescope ./e2e/certificates ./e2e/failure >/dev/null
+	@BULKHEAD_UPDATE_SPECS=1 go test -count=1 -run='TestEveryRuleIsProved|TestSpecsNameRules' ./e2e/nodeauthorizer ./e2e/noderestriction ./e2e/kubeletauth ./e2e/nodescope ./e2e/certificates ./e2e/failure ./e2e/attacks >/dev/null
 
 .PHONY: image
 image: ## make image IMAGE=registry/name:tag: the image with the programs, for a production registry
