@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
+	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
 // settings are what `make up` can install.
@@ -32,6 +34,9 @@ type cluster struct {
 	engine host.Engine
 	// image is the node image. `make up` would create the cluster again with another one.
 	image string
+	// hardeningOff are the hardening settings that the cluster was created without. `make up` would
+	// create it again with another list.
+	hardeningOff string
 }
 
 const makeUp = "create the cluster with `make up` first"
@@ -44,12 +49,22 @@ func connect(ctx context.Context) (*cluster, error) {
 	}
 	c := &cluster{engine: engine}
 	// `make up` writes this file when the cluster is complete.
-	image, err := c.output(ctx, controlPlane, "cat /kind/bulkhead-created-from")
+	marker, err := c.output(ctx, controlPlane, "cat /kind/bulkhead-created-from")
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the cluster: %w; %s", err, makeUp)
 	}
-	c.image = strings.TrimSpace(image)
+	c.image, c.hardeningOff = createdFrom(marker)
 	return c, nil
+}
+
+// createdFrom reads what `make up` wrote: the node image, and the hardening settings of the cluster.
+func createdFrom(marker string) (image, hardeningOff string) {
+	fields := strings.Fields(marker)
+	if len(fields) == 0 {
+		return "", ""
+	}
+	off := slices.DeleteFunc(refcluster.AllHardening(), func(name string) bool { return slices.Contains(fields[1:], name) })
+	return fields[0], strings.Join(off, ",")
 }
 
 // workDir is the directory of the commands on a node. It has what kubectl caches.
@@ -144,8 +159,8 @@ func (c *cluster) switchTo(ctx context.Context, want settings, step func(line st
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
-	cmd.Env = append(cmd.Env, "NODE_IMAGE="+c.image, fmt.Sprintf("KUBELET_API=%t", want.kubeletAPI),
-		fmt.Sprintf("NODE_SCOPE=%t", want.nodeScope))
+	cmd.Env = append(cmd.Env, "NODE_IMAGE="+c.image, "HARDENING_OFF="+c.hardeningOff,
+		fmt.Sprintf("KUBELET_API=%t", want.kubeletAPI), fmt.Sprintf("NODE_SCOPE=%t", want.nodeScope))
 	reader, writer := io.Pipe()
 	cmd.Stdout, cmd.Stderr = writer, writer
 	all := make(chan []string)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -65,5 +67,19 @@ func TestLinesOfMakeUpWithAPathAreNotShown(t *testing.T) {
 	want := []string{"    installing: 15s so far", "  ✓ installing (25s)", "The cluster is up, profile x."}
 	if !slices.Equal(shown, want) || len(all) != 6 {
 		t.Errorf("%q of %q", shown, all)
+	}
+}
+
+func TestCreatedFrom(t *testing.T) {
+	all := strings.Join(refcluster.AllHardening(), " ")
+	for _, tc := range []struct{ name, marker, image, off string }{
+		{"all settings", "node:a " + all + "\n", "node:a", ""},
+		{"one setting is off", "node:a " + strings.Replace(all, "encryption ", "", 1), "node:a", "encryption"},
+		{"no setting", "node:a", "node:a", strings.ReplaceAll(all, " ", ",")},
+		{"empty", "\n", "", ""},
+	} {
+		if image, off := createdFrom(tc.marker); image != tc.image || off != tc.off {
+			t.Errorf("%s: image %q, off %q, want %q, %q", tc.name, image, off, tc.image, tc.off)
+		}
 	}
 }
