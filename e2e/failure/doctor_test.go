@@ -44,10 +44,11 @@ func examine(ctx context.Context) (urgent, soon []string) {
 
 var _ = Describe("bulkhead doctor", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {
 	It("finds nothing urgent on a healthy cluster", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
-		// A spec before this one may have restarted a component.
+		// A spec before this one may have restarted a component. What is soon to do is not looked at:
+		// doctor also reports restarts of the last day and old tokens, and other specs cause both.
 		Eventually(ctx, func() []string {
-			urgent, soon := examine(ctx)
-			return append(urgent, soon...)
+			urgent, _ := examine(ctx)
+			return urgent
 		}).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).Should(BeEmpty())
 	})
 
