@@ -56,7 +56,7 @@ func TestRevocations(t *testing.T) {
 	}
 	good := "X509SHA256=" + strings.Repeat("a", 64) + "\n"
 	testRows(t, []row{
-		{"a line that is no ID", revoked("credential-ids", ids(good+"serial 7\n")),
+		{"a line that is not an ID", revoked("credential-ids", ids(good+"serial 7\n")),
 			[]string{"urgent|revocations||ConfigMap bulkhead-revocations has lines that revoke nothing: line 2"}},
 		{"valid lines", revoked("credential-ids", ids(good)), nil},
 		{"invalid list", revoked("a.crl", ids("not a list")),

@@ -35,8 +35,9 @@ func All() []rules.Rule { return slices.Clone(all) }
 // Find returns the rule with that ID.
 func Find(id rules.ID) (rules.Rule, bool) { return rules.Find(all, id) }
 
-// Match returns the rules whose ID matches the pattern, in any case. * is any text. A pattern without
-// * that is no ID matches all IDs that begin with it and a dash. No match is an error.
+// Match returns the rules whose ID matches the pattern. It ignores letter case. * is any text. If the
+// pattern has no * and is not an ID, it matches all IDs that begin with it and a dash. Match returns an
+// error if no ID matches.
 func Match(pattern string) ([]rules.Rule, error) {
 	pattern = strings.ToUpper(strings.TrimSpace(pattern))
 	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {

@@ -24,7 +24,7 @@ const lateView = "The decision and the objects of the API server do not agree. n
 // Asker asks a cluster, with the rights of the caller.
 type Asker struct {
 	Client kubernetes.Interface
-	// Write sends a dry run as the user. It is nil if there is no object.
+	// Write sends a dry run as the user. It is nil without an object.
 	Write func(context.Context, *Request) Write
 }
 

@@ -70,8 +70,9 @@ func requestTokens(ctx context.Context, pods map[string]*corev1.Pod) {
 		request.Spec.BoundObjectRef = &authenticationv1.BoundObjectReference{
 			APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: stage.UIDs[name],
 		}
-		made := must(suite.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, cmp.Or(pod.Spec.ServiceAccountName, "default"),
-			request, metav1.CreateOptions{}))
+		account := cmp.Or(pod.Spec.ServiceAccountName, "default")
+		made := must(suite.Client.CoreV1().ServiceAccounts(pod.Namespace).CreateToken(ctx, account, request,
+			metav1.CreateOptions{}))
 		stage.Bearers[name] = must(suite.ReadToken(ctx, made.Status.Token))
 	}
 }

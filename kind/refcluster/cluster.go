@@ -47,8 +47,9 @@ func New(engine host.Engine, name, root, output string, report *progress.Reporte
 		}
 	}
 	c := &Cluster{
-		Name: name, Engine: engine, Root: root, Output: output, Progress: report, Size: DefaultSize, Hardening: AllHardening(),
-		provider: kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(log.NoopLogger{})),
+		Name: name, Engine: engine, Root: root, Output: output, Progress: report, Size: DefaultSize,
+		Hardening: AllHardening(),
+		provider:  kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(log.NoopLogger{})),
 	}
 	if size, err := c.existingSize(); err == nil {
 		c.Size = size
@@ -90,8 +91,8 @@ func (c *Cluster) Exists() (bool, error) {
 }
 
 // Ensure creates the cluster, or checks the existing one. It creates the cluster again if it is
-// incomplete, if it runs another image or has other settings, or if keep is false. If `make up` did not create the
-// existing cluster, Ensure does not change it and returns an error.
+// incomplete, if it runs another image or has other settings, or if keep is false. If `make up` did
+// not create the existing cluster, Ensure does not change it and returns an error.
 func (c *Cluster) Ensure(ctx context.Context, image string, keep bool) error {
 	exists, err := c.Exists()
 	if err != nil {
@@ -176,8 +177,8 @@ func (c *Cluster) mark(ctx context.Context, image string) error {
 	return err
 }
 
-// usable reports whether the cluster is complete and has this image and these settings. It starts a stopped node. An
-// error means that the engine does not answer.
+// usable reports whether the cluster is complete and has this image and these settings. It starts a
+// stopped node. An error means that the engine does not answer.
 func (c *Cluster) usable(ctx context.Context, image string) (bool, error) {
 	if size, err := c.existingSize(); err != nil || size != c.Size {
 		return false, ctx.Err()

@@ -165,8 +165,8 @@ func TestJoinKubeadmPatches(t *testing.T) {
 }
 
 func TestWorkersHaveNoEncryptionKey(t *testing.T) {
-	config, err := clusterConfig("bulkhead-x", DefaultSize, hostFolders{encryptionInside: "/key", "/b": "/b"}, hostTraits{},
-		nil)
+	config, err := clusterConfig("bulkhead-x", DefaultSize, hostFolders{encryptionInside: "/key", "/b": "/b"},
+		hostTraits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,8 @@ func createdFrom(marker string) (image, hardeningOff string) {
 	if len(fields) == 0 {
 		return "", ""
 	}
-	off := slices.DeleteFunc(refcluster.AllHardening(), func(name string) bool { return slices.Contains(fields[1:], name) })
+	on := fields[1:]
+	off := slices.DeleteFunc(refcluster.AllHardening(), func(name string) bool { return slices.Contains(on, name) })
 	return fields[0], strings.Join(off, ",")
 }
 

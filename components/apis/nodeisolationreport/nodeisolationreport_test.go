@@ -63,7 +63,7 @@ func TestParseIsStrict(t *testing.T) {
 		{"unknown verdict", "verdict: stopped", "verdict: won", "attacks[0].verdict: Unsupported value"},
 		{"count that differs", "    held: 1\n", "    held: 2\n", "summary.rules: Invalid value"},
 		{"rule twice", "id: NA-B-1", "id: NA-A-1", "rules[1].id: Duplicate value"},
-		{"ID that is no anchor", "id: NA-B-1", "id: '\"><script>'", "rules[1].id: Invalid value"},
+		{"ID that a link cannot name", "id: NA-B-1", "id: '\"><script>'", "rules[1].id: Invalid value"},
 		{"profile that is not there", "profile: NodeAuthorizer", "profile: Other", "is not among the profiles"},
 		{"no reason", "    reason: 1 of 2 specs failed.\n", "", "rules[1].reason: Required value"},
 		{"another version", "v1alpha1", "v1", "supports only bulkhead.dev/v1alpha1"},

@@ -40,7 +40,7 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 	records, err := client.CoreV1().ConfigMaps(scopelist.RecordsNamespace).Get(ctx, scopelist.RecordsName,
 		metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("%w: there is no ConfigMap %s/%s", errNoNodeScope,
+		return nil, fmt.Errorf("%w: cannot find ConfigMap %s/%s", errNoNodeScope,
 			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	if err != nil {

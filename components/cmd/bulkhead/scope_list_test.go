@@ -178,7 +178,7 @@ func TestScopeListProblems(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if _, err := scopeOutput(t, "table", controlPlane("cp-1")); err == nil ||
-		err.Error() != "node scope is not installed in this cluster: there is no ConfigMap kube-system/bulkhead-node-scope" {
+		err.Error() != "node scope is not installed in this cluster: cannot find ConfigMap kube-system/bulkhead-node-scope" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := scopeOutput(t, "table", recorded(t, nil)); err == nil ||

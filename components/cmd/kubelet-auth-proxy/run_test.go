@@ -14,7 +14,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +22,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
@@ -218,76 +216,6 @@ func TestRun(t *testing.T) {
 	text, err := os.ReadFile(r.audit)
 	if err != nil || strings.Count(string(text), "\n") != 12 || !strings.Contains(string(text), `"findings":["KA-AUD-1"]`) {
 		t.Errorf("audit log (%v):\n%s", err, text)
-	}
-}
-
-// Each component is asked at the port that its static pod has.
-func TestComponentsHaveThePortsOfTheirManifests(t *testing.T) {
-	const health = "--health-port="
-	got := components(10466)
-	for name, address := range got {
-		if name == "kubelet-auth-proxy" {
-			continue
-		}
-		pod := programtest.StaticPod(t, name+"/static-pod.yaml")
-		port := strings.TrimPrefix(address, "127.0.0.1:")
-		if !slices.Contains(pod.Spec.Containers[0].Command, health+port) {
-			t.Errorf("%s is asked at %s, and has the command %q", name, address, pod.Spec.Containers[0].Command)
-		}
-	}
-	// The other static pods serve no metrics.
-	for _, name := range []string{"certs", "scope-sync", "kubelet-approver"} {
-		command := strings.Join(programtest.StaticPod(t, name+"/static-pod.yaml").Spec.Containers[0].Command, " ")
-		if strings.Contains(command, health) {
-			t.Errorf("%s has a health port, and is not asked for metrics: %s", name, command)
-		}
-	}
-	if len(got) != 3 || got["kubelet-auth-proxy"] != "127.0.0.1:10466" {
-		t.Errorf("components %v", got)
-	}
-}
-
-// On a node that is not guarded, the program is idle. It serves as soon as the files exist.
-func TestRunWaitsForNodeInstall(t *testing.T) {
-	var file string
-	rename := func(from, to string) {
-		t.Helper()
-		if err := os.Rename(from, to); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r := beginWith(t, func(o *options) {
-		o.waitForInstall, file = true, o.certFile
-		rename(file, file+".later")
-	})
-	r.await("/metrics", "bulkhead_kubelet_proxy_idle 1")
-	if got := r.get("/metrics/resource", r.admin, ""); !strings.Contains(got, "connection refused") {
-		t.Errorf("the idle program answers %q", got)
-	}
-	rename(file+".later", file)
-	r.await("/readyz", "200 ok")
-	r.await("/metrics", "bulkhead_kubelet_proxy_idle 0")
-	if got := r.get("/metrics/resource", r.admin, ""); !strings.HasPrefix(got, "200 for ") {
-		t.Errorf("the program answers %q", got)
-	}
-	r.stop()
-	if err := <-r.ended; err != nil {
-		t.Error(err)
-	}
-}
-
-// An idle program that is stopped ends without an error.
-func TestStoppedWhileIdle(t *testing.T) {
-	r := beginWith(t, func(o *options) {
-		o.waitForInstall = true
-		if err := os.Remove(o.certFile); err != nil {
-			t.Fatal(err)
-		}
-	})
-	r.await("/livez", "200 ok")
-	r.stop()
-	if err := <-r.ended; err != nil {
-		t.Error(err)
 	}
 }
 

@@ -107,7 +107,7 @@ func program(t *testing.T) string {
 			return path
 		}
 	}
-	t.Skip("there is no Chromium: run apt-get install chromium")
+	t.Skip("Chromium is not installed: run apt-get install chromium")
 	return ""
 }
 

@@ -94,7 +94,8 @@ func TestMetricsOfAComponent(t *testing.T) {
 		}
 	}
 	line := w.await(1)[0]
-	if line.Rule != "KA-METRICS-1" || line.Subresource != "metrics" || line.Status != http.StatusOK || line.User != "admin" {
+	if line.Rule != "KA-METRICS-1" || line.Subresource != "metrics" || line.Status != http.StatusOK ||
+		line.User != "admin" {
 		t.Errorf("audit line %+v", line)
 	}
 }

@@ -57,7 +57,8 @@ func newCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials of an administrator. Default: $KUBECONFIG, or ~/.kube/config.")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials of an administrator. Default: $KUBECONFIG, or "+
+		"~/.kube/config.")
 	fs.StringVar(&o.context, "context", "", "Context in the kubeconfig. Default: the current one.")
 	fs.StringVar(&o.nodeExec, "node-exec", "", "Command that runs a shell as root on the host of {node}, for example "+
 		"'ssh root@{node}'. Without it, specs that need a host are not applicable.")
