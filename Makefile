@@ -6,6 +6,8 @@ SHELL := bash
 
 PROFILE     ?= hardened
 NODE_IMAGE  ?= auto
+# Another version than the default is built from source: docs/support.md.
+KUBERNETES  ?=
 KUBELET_API ?= true
 NODE_SCOPE  ?=
 # Settings of docs/hardening.md that the cluster is created without, or all.
@@ -13,6 +15,13 @@ HARDENING_OFF ?=
 OVERRIDE    ?= false
 LABEL       ?=
 DEMO_FLAGS  ?=
+MINUTES     ?= 60
+# make test starts no part of its tests later than this. 0 means no limit.
+TEST_LIMIT  ?= 65m
+# Pairs of clusters of each policy.
+PAIRS       ?= 1000000
+NODES       ?= 50,500,2000
+CALLS       ?= 1000
 # Of a release: docs/releases.md.
 VERSION            ?=
 RELEASE_KEY        ?=
@@ -24,12 +33,16 @@ RELEASE_FLAGS      ?=
 export CGO_ENABLED := 0
 export GOFLAGS     += -trimpath -buildvcs=false
 
+# The policy packages: their conditions are the rules.
+MUTATE ?= components/nodeauthorizer components/noderestriction components/nodescope components/nodescope/admission components/kubeletauth
+
 # What bulkhead-conformance contains.
 CONFORMANCE        := _output/conformance
 CONFORMANCE_SUITES := nodeauthorizer noderestriction kubeletauth nodescope attacks
 
-REFCLUSTER := go run ./kind/cmd/refcluster
-TESTRUN    := go run ./scripts/testrun
+# An old Go is reported with what to do, before it reads go.mod.
+REFCLUSTER := ./scripts/require-go.sh && go run ./kind/cmd/refcluster
+TESTRUN    := ./scripts/require-go.sh && go run ./scripts/testrun
 # The results of the benchmarks, in the format of Go.
 RESULTS    := _output/benchmarks.txt
 BENCH      := go -C components/conformance test -run='^$$' -bench=. -benchtime=3s -timeout=3h ./benchmarks
@@ -40,8 +53,8 @@ BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c
 ##@ The cluster
 
 .PHONY: up
-up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false] [HARDENING_OFF=encryption,tls|all]: a two-node cluster with Bulkhead installed; run it again to switch
-	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE)) --hardening-off='$(HARDENING_OFF)'
+up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false] [HARDENING_OFF=encryption,tls|all] [KUBERNETES=v1.36.3]: a two-node cluster with Bulkhead installed; run it again to switch
+	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubernetes='$(KUBERNETES)' --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE)) --hardening-off='$(HARDENING_OFF)'
 
 .PHONY: ha
 ha: ## the same with three control planes, two workers and a load balancer, as cluster bulkhead-ha
@@ -66,8 +79,8 @@ demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen
 ##@ The proof
 
 .PHONY: test
-test: ## everything: verify, unit tests, end-to-end in all three profiles; the last line is the count
-	@$(TESTRUN) all
+test: ## make test [TEST_LIMIT=65m]: verify, unit tests, end-to-end in all three profiles; the last line is the count
+	@$(TESTRUN) all --limit=$(TEST_LIMIT)
 
 .PHONY: unit
 unit: ## unit tests with the race detector, and a bounded run of every fuzz target
@@ -76,6 +89,10 @@ unit: ## unit tests with the race detector, and a bounded run of every fuzz targ
 .PHONY: e2e
 e2e: ## make e2e [LABEL='rule: containsAny NA-LEASE-3']: end-to-end on the cluster that is up, or on E2E_KUBECONFIG, or on one that it makes
 	@$(TESTRUN) e2e --profile=$(PROFILE) --label='$(LABEL)'
+
+.PHONY: attack
+attack: ## make attack T=T8 [PROFILE=in-tree]: one attack of docs/attacks.md as a story, on the cluster that is up, or on one that it makes with this profile
+	@$(TESTRUN) attack --profile=$(PROFILE) --id='$(T)'
 
 .PHONY: conformance
 conformance: ## the program _output/bin/bulkhead-conformance: it reports which rules any cluster enforces
@@ -92,17 +109,32 @@ conformance: ## the program _output/bin/bulkhead-conformance: it reports which r
 ha-full: ## all specs for three control planes on a new cluster: install, kubeadm's commands, upgrade, removal (half an hour)
 	@$(TESTRUN) ha
 
+.PHONY: failure
+failure: ## make failure [LABEL=etcd-paused]: the long form of every disruption, on the cluster that is up or on a new one; writes docs/reliability.md (an hour and a half)
+	@$(TESTRUN) failure --label='$(LABEL)'
+
+.PHONY: soak
+soak: ## make soak [MINUTES=60]: memory, open files and goroutines while pods come and go; writes docs/soak.svg
+	@$(TESTRUN) soak --minutes=$(MINUTES)
+
 .PHONY: verify
 verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, known vulnerabilities
 	@$(TESTRUN) verify
 
 .PHONY: bench
-bench: ## everything that docs/performance.md has, with 100,000 pods and, if KUBECONFIG is set, through the API server of the cluster that is up; writes that page (an hour)
+bench: ## the programs beside the in-tree code, with 100,000 pods; writes docs/performance.md (an hour)
 	@mkdir -p _output
 	@set -o pipefail; $(BENCH) -turns=5 -pods=100000 | tee $(RESULTS)
-	@set -o pipefail; [ -z "$$KUBECONFIG" ] || go -C components/conformance run ./cmd/load -root='$(CURDIR)' | tee -a $(RESULTS)
 	@$(BENCHSTAT)
 	@$(REPORT) -write=$(CURDIR)/docs/performance.md
+
+.PHONY: bench-api
+bench-api: ## make bench-api [CALLS=1000]: single calls through the API server of the cluster that is up, in-tree and hardened in turns; writes docs/performance.md (half an hour)
+	@go -C components/conformance run ./cmd/load -root='$(CURDIR)' -calls='$(CALLS)' -write='$(CURDIR)/docs/performance.md'
+
+.PHONY: bench-scale
+bench-scale: ## make bench-scale [NODES=50,500,2000]: the cluster that is up with so many simulated kubelets, in-tree and hardened; writes docs/performance.md (half an hour)
+	@go -C components/conformance run ./cmd/scale -root='$(CURDIR)' -nodes='$(NODES)' -write='$(CURDIR)/docs/performance.md'
 
 .PHONY: bench-quick
 bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing (three minutes)
@@ -110,6 +142,14 @@ bench-quick: ## the reviews over loopback only, with 2,000 pods; writes nothing 
 	@set -o pipefail; $(BENCH) -bench=Review -turns=3 | tee $(RESULTS)
 	@$(BENCHSTAT)
 	@$(REPORT)
+
+.PHONY: interference
+interference: ## make interference [PAIRS=1000000]: random pairs of clusters that differ only in what is unrelated to a node, which must get the same answers
+	@BULKHEAD_DIFF_QUESTIONS=$(PAIRS) nice go -C components/conformance test -v -count=1 -timeout=12h ./interference
+
+.PHONY: mutate
+mutate: ## make mutate [MUTATE=components/nodescope]: invert the conditions of the policy packages one by one, and list those that no unit test notices
+	@nice go run ./scripts/mutate $(MUTATE)
 
 .PHONY: reports
 reports: ## docs/reports and docs/index.html, from the results of the last make test, or of make e2e with in-tree and with hardened
@@ -128,8 +168,9 @@ docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.
 .PHONY: update
 update: ## write the generated files again
 	@go run ./components/cmd/bulkhead rules --output=markdown >docs/rules.md
+	@BULKHEAD_UPDATE_MATCH_CONDITION=1 go test -count=1 -run=TestRegistrationHasTheGeneratedCondition ./manifests >/dev/null
 	@./scripts/prometheusrule.sh >manifests/monitoring/operator/prometheusrule.yaml
-	@BULKHEAD_UPDATE_SPECS=1 go test -count=1 -run='TestEveryRuleIsProved|TestSpecsNameRules' ./e2e/nodeauthorizer ./e2e/noderestriction ./e2e/kubeletauth ./e2e/nodescope ./e2e/certificates ./e2e/failure ./e2e/attacks >/dev/null
+	@BULKHEAD_UPDATE_SPECS=1 go test -count=1 -run='TestEveryRuleIsProved|TestSpecsNameRules|TestAttacksPage' ./e2e/nodeauthorizer ./e2e/noderestriction ./e2e/kubeletauth ./e2e/nodescope ./e2e/certificates ./e2e/failure ./e2e/attacks >/dev/null
 
 .PHONY: image
 image: ## make image IMAGE=registry/name:tag: the image with the programs, for a production registry

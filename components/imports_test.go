@@ -26,7 +26,7 @@ const components = "github.com/bulkhead-k8s/bulkhead/components/"
 var policy = []string{
 	"rules", "nodeauthorizer", "nodeauthorizer/graph", "noderestriction", "noderestriction/configuration", "kubeletauth",
 	"internal/nodeidentity", "internal/kubeletcertificate", "kubeletapprover", "kubeletaccess",
-	"revocationlist", "nodescope", "nodescope/admission", "nodescope/scopeindex", "nodescope/scopelist",
+	"machinetable", "revocationlist", "nodescope", "nodescope/admission", "nodescope/scopeindex", "nodescope/scopelist",
 	"nodescope/scopesuggest",
 }
 

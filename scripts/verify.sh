@@ -24,7 +24,7 @@ files() {
 # in-modules runs a command in each of Bulkhead's Go modules, also if it fails in one.
 in-modules() {
   local modules module failed=0
-  modules=$(files go.mod 'components/**/go.mod' scripts/release/go.mod)
+  modules=$(files go.mod 'components/**/go.mod' kind/registrytest/go.mod scripts/release/go.mod)
   for module in ${modules}; do
     (cd "$(dirname "${module}")" && "$@") || failed=1
   done
@@ -70,6 +70,13 @@ check-govulncheck() {
 }
 
 check-shellcheck() { files '*.sh' .ci/run | xargs shellcheck; }
+
+# check-actionlint checks the workflows of GitHub, and by shellcheck the commands in them.
+check-actionlint() {
+  GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/actionlint build -trimpath -ldflags='-s -w' \
+    -o "${bin}/actionlint" github.com/rhysd/actionlint/cmd/actionlint
+  files '.github/workflows/*.yaml' | xargs "${bin}/actionlint"
+}
 
 check-rules-doc() {
   go run ./components/cmd/bulkhead rules --output=markdown | diff docs/rules.md - ||

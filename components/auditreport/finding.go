@@ -42,10 +42,8 @@ type Finding struct {
 	Count int64
 }
 
-const (
-	// maxText and maxReason bound the texts of a finding, in bytes.
-	maxText, maxReason = 256, 1 << 10
-)
+// maxReason bounds the reason of a finding, in bytes.
+const maxReason = 1 << 10
 
 // sanitize makes all texts safe to print, and bounds them. Any client may have chosen them.
 func (f *Finding) sanitize() {

@@ -180,7 +180,7 @@ func merged(t *testing.T, base *installation.Installation, entries ...Entry) (*c
 	if parsed.Mode != "enforce" {
 		t.Errorf("mode %q", parsed.Mode)
 	}
-	modes, problems := noderestriction.ParseModes(rules.Enforce, parsed.Rules.Modes)
+	modes, problems := rules.ParseModes(noderestriction.Rules, rules.Enforce, parsed.Rules.Modes)
 	if len(problems) > 0 {
 		t.Error(problems)
 	}

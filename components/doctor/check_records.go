@@ -73,10 +73,17 @@ func checkScopes(ctx context.Context, in *inputs) ([]Finding, error) {
 	pending := Finding{Severity: Soon, Problem: "the node scope of these accounts is pending",
 		Repair: "run `bulkhead scope list`; if they are pending for longer than a minute, kubectl -n kube-system logs -l " +
 			"app.kubernetes.io/component=scope-sync"}
+	unused := Finding{Severity: Note, Problem: "no pod runs as these accounts, which have a node scope",
+		Means: "if the name is wrong, the pods that the scope is for run as another account, without a scope",
+		Repair: "compare the name with spec.serviceAccountName of these pods; if it is wrong, annotate the account that " +
+			"they run as"}
 	var found []Finding
 	for _, s := range scopes {
 		if s.Pending {
 			pending.Names = append(pending.Names, s.Account)
+		}
+		if s.Unused {
+			unused.Names = append(unused.Names, s.Account)
 		}
 		if s.Problem != "" {
 			found = append(found, Finding{Severity: Soon, Names: []string{s.Host}, Problem: s.Problem,
@@ -84,8 +91,10 @@ func checkScopes(ctx context.Context, in *inputs) ([]Finding, error) {
 				Repair: "kubectl -n kube-system logs bulkhead-scope-sync-" + s.Host})
 		}
 	}
-	if len(pending.Names) > 0 {
-		found = append(found, pending)
+	for _, f := range []Finding{pending, unused} {
+		if len(f.Names) > 0 {
+			found = append(found, f)
+		}
 	}
 	return found, nil
 }

@@ -41,6 +41,8 @@ func TestScopes(t *testing.T) {
 		},
 			[]string{"soon|scopes|a/b,a/c|the node scope of these accounts is pending"}},
 		{"live", func(c *testCluster) { c.scopes = []Scope{{Account: "a/b"}} }, nil},
+		{"misnamed", func(c *testCluster) { c.scopes = []Scope{{Account: "a/b", Unused: true}, {Account: "a/c"}} },
+			[]string{"note|scopes|a/b|no pod runs as these accounts"}},
 		{"host without a report",
 			func(c *testCluster) { c.scopes = []Scope{{Host: "cp1", Problem: "its scope-sync is quiet"}} },
 			[]string{"soon|scopes|cp1|its scope-sync is quiet"}},

@@ -59,7 +59,7 @@ var checks = []Check{
 		"an installation was interrupted: the host can be half-installed", checkLease},
 	{"audit", "mode audit, and rules in mode audit, for longer than planned (--audit-for)",
 		"Bulkhead reports what these settings are about, and denies none of it", checkAudit},
-	{"scopes", "accounts with a node scope that is not in force on every host",
+	{"scopes", "accounts with a node scope that is not in force on every host, or that no pod runs as",
 		"a stolen token of such an account is not limited to its node yet", checkScopes},
 	{"tokens", "clients with tokens that are valid only because kube-apiserver extends them",
 		"a stolen token of such a client works for up to a year", checkTokens},

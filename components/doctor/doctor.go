@@ -84,6 +84,8 @@ type Scope struct {
 	// Host is the node whose scope-sync has a problem.
 	Host    string
 	Pending bool
+	// Unused is true if no pod runs as the account.
+	Unused  bool
 	Problem string
 }
 

@@ -71,9 +71,9 @@ func TestModeOf(t *testing.T) {
 }
 
 func TestParseMode(t *testing.T) {
-	for _, mode := range []Mode{Compat, Strict} {
-		if got, err := ParseMode(mode.String()); got != mode || err != nil {
-			t.Errorf("%v comes back as %v, %v", mode, got, err)
+	for text, mode := range map[string]Mode{"compat": Compat, "strict": Strict} {
+		if got, err := ParseMode(text); got != mode || got.String() != text || err != nil {
+			t.Errorf("%q is %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "Strict", "strict ", "parity"} {

@@ -131,8 +131,8 @@ var beforeRules = []rules.Rule{
 	{
 		ID: RuleRevoked,
 		Description: "A client certificate gets a 401 if a revocation list names it or a CA in any of its chains, " +
-			"and, if the operator has turned that on, if the list of its CA has expired. Removing a list does not " +
-			"undo a revocation, also after a restart.",
+			"and, unless the operator has set --client-crl-expired=allow, if the list of its CA has expired. Removing a " +
+			"list does not undo a revocation, also after a restart.",
 		Source: "Bulkhead: \"Kubelet Authentication / Authorization\" (design-proposals-archive), Future Work; RFC " +
 			"5280 section 6.3",
 		Extension:  true,

@@ -191,10 +191,17 @@ func (s series) check(t *testing.T, query string) {
 		for _, matcher := range selector.LabelMatchers {
 			wanted[matcher.Name] = true
 		}
-		for _, above := range path {
-			if aggregate, ok := above.(*parser.AggregateExpr); ok {
-				for _, label := range aggregate.Grouping {
+		for i, above := range path {
+			switch above := above.(type) {
+			case *parser.AggregateExpr:
+				for _, label := range above.Grouping {
 					wanted[label] = true
+				}
+			case *parser.BinaryExpr:
+				// The right side of `and` and `unless` gives the result no labels.
+				isSet := above.Op == parser.LAND || above.Op == parser.LUNLESS
+				if isSet && slices.Contains(slices.Concat(path[i:], []parser.Node{node}), parser.Node(above.RHS)) {
+					return nil
 				}
 			}
 		}

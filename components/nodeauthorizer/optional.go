@@ -31,11 +31,6 @@ func newOptionalModes(modes map[rules.ID]rules.Mode) optionalModes {
 // Modes returns one mode for all optional rules of this component.
 func Modes(mode rules.Mode) map[rules.ID]rules.Mode { return rules.Modes(Rules, mode) }
 
-// ParseModes is [rules.ParseModes] for the rules of this component.
-func ParseModes(all rules.Mode, single map[string]string) (modes map[rules.ID]rules.Mode, problems []error) {
-	return rules.ParseModes(Rules, all, single)
-}
-
 // GraphOptions returns the options with which the graph must be created for these modes.
 // credentialProviders is true if kubelets have credential providers that use ServiceAccount tokens.
 func GraphOptions(modes map[rules.ID]rules.Mode, credentialProviders bool) graph.Options {

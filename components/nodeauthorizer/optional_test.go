@@ -133,7 +133,7 @@ func TestParseModes(t *testing.T) {
 			}},
 	} {
 		t.Run("an administrator who asks for "+tc.name, func(t *testing.T) {
-			got, problems := ParseModes(rules.Enforce, tc.single)
+			got, problems := rules.ParseModes(Rules, rules.Enforce, tc.single)
 			var texts []string
 			for _, problem := range problems {
 				texts = append(texts, problem.Error())

@@ -130,7 +130,7 @@ func alsoWith(kind corev1.NodeAddressType, address string) *fakeCluster {
 // the positive case.
 func TestServingCertificatesOfOthersAddresses(t *testing.T) {
 	const isAPIServer, asWell = ` is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane`,
-		` is that of node "other" as well`
+		` is that of another node as well`
 	for _, tt := range []struct {
 		what string
 		kind corev1.NodeAddressType
@@ -200,7 +200,7 @@ func TestServingCertificatesOfControlPlanes(t *testing.T) {
 	c.addresses = map[string]string{"10.0.0.1": "other"}
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
 		{name: "label set, address of another Node: denied", write: own, by: "NR-CSR-2",
-			says: deniedSigning + `subjectAltName "10.0.0.1" is that of node "other" as well [NR-CSR-2]`},
+			says: deniedSigning + `subjectAltName "10.0.0.1" is that of another node as well [NR-CSR-2]`},
 	})
 	c.addresses, c.services = nil, map[string]string{"10.0.0.1": "Service n/s"}
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{

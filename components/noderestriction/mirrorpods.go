@@ -33,9 +33,9 @@ var (
 		ID: "NR-MIRROR-2",
 		Description: "While MirrorPodNodeRestriction is on, a mirror pod has only labels with keys that its " +
 			"namespace lists in the annotation node.kubernetes.io/mirror.allowed-label-keys, the Node's own " +
-			"topology.kubernetes.io/zone and region, and, if the operator allows it, keys under " +
-			"unrestricted.node.kubernetes.io/.",
-		Source: "KEP-1314, Label Restrictions and Whitelist prefix; the topology labels are put there by " +
+			"topology.kubernetes.io/zone and region, and keys that the operator allows in every namespace " +
+			"(allowedLabelKeys, and with allowUnrestrictedPrefix those under unrestricted.node.kubernetes.io/).",
+		Source: "KEP-1314, Label Restrictions, Whitelist prefix and Whitelist configuration; the topology labels are put there by " +
 			"kube-apiserver's plugin PodTopologyLabels",
 		Extension: true, Configured: true,
 	}
@@ -43,7 +43,7 @@ var (
 		ID: "NR-MIRROR-3",
 		Description: "While MirrorPodNodeRestriction is on, a mirror pod has no label with a key that the " +
 			"operator denies (default k8s-app), even if its namespace lists the key.",
-		Source:    "KEP-1314, Label Restrictions",
+		Source:    "KEP-1314, Label Restrictions and Blacklist labels",
 		Extension: true, Configured: true,
 	}
 	mirrorAnnotations = rules.Rule{

@@ -6,7 +6,6 @@ package noderestriction
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,8 +81,8 @@ const (
 
 func checkDeniedLabels(q *request, policy *configuration.MirrorPods, pod *corev1.Pod) *rules.Decision {
 	var denied []string
-	for _, key := range policy.DeniedLabelKeys {
-		if _, has := pod.Labels[key]; has {
+	for key := range pod.Labels {
+		if policy.DeniedLabelKeys.Has(key) {
 			denied = append(denied, key)
 		}
 	}
@@ -101,8 +100,9 @@ func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy 
 	var unlisted, topology []string
 	for key := range pod.Labels {
 		switch {
-		case listed[key], policy.UnrestrictedPrefix && strings.HasPrefix(key, unrestrictedPrefix):
-		case slices.Contains(policy.DeniedLabelKeys, key):
+		case listed[key], policy.AllowedLabelKeys.Has(key),
+			policy.UnrestrictedPrefix && strings.HasPrefix(key, unrestrictedPrefix):
+		case policy.DeniedLabelKeys.Has(key):
 			// checkDeniedLabels has already reported it, if the gate only warns.
 		case key == corev1.LabelTopologyZone || key == corev1.LabelTopologyRegion:
 			topology = append(topology, key)

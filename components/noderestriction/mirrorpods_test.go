@@ -22,7 +22,7 @@ import (
 // gated sets a mirror pod policy that is enforced and denies k8s-app, unless an edit changes it.
 func gated(edits ...func(*configuration.MirrorPods)) func(*Config) {
 	policy := &configuration.Configuration{MirrorPods: configuration.MirrorPods{
-		Gate: configuration.Enforce, DeniedLabelKeys: []string{"k8s-app"},
+		Gate: configuration.Enforce, DeniedLabelKeys: configuration.NewKeys("k8s-app"),
 	}}
 	for _, edit := range edits {
 		edit(&policy.MirrorPods)
@@ -132,12 +132,43 @@ func TestMirrorPodUnrestrictedPrefix(t *testing.T) {
 			says: notListed + "unrestricted.node.kubernetes.io.evil/a [NR-MIRROR-2]"},
 	})
 	run(t, restrict(aCluster(),
-		gated(unrestricted, func(p *configuration.MirrorPods) { p.DeniedLabelKeys = slices.Collect(maps.Keys(free)) })),
+		gated(unrestricted, func(p *configuration.MirrorPods) {
+			p.DeniedLabelKeys = configuration.NewKeys(slices.Collect(maps.Keys(free))...)
+		})),
 		[]row{
 			{name: "denied key with the unrestricted prefix: denied", write: mirror(free), by: "NR-MIRROR-3",
 				says: aboutMirror + "must not create mirror pods with the following labels: unrestricted.node.kubernetes.io/a " +
 					"[NR-MIRROR-3]"},
 		})
+}
+
+// TestMirrorPodKeysOfTheCluster: lists for the whole cluster, with prefixes.
+func TestMirrorPodKeysOfTheCluster(t *testing.T) {
+	lists := func(allowed, denied *configuration.Keys) func(*configuration.MirrorPods) {
+		return func(p *configuration.MirrorPods) { p.AllowedLabelKeys, p.DeniedLabelKeys = allowed, denied }
+	}
+	of := configuration.NewKeys
+	denied := aboutMirror + "must not create mirror pods with the following labels: "
+	run(t, restrict(aCluster(), gated(lists(of("component", "example.com/*"), of("example.com/app*")))), []row{
+		{name: "key of the list: allowed", write: mirror(keys("component"))},
+		{name: "prefix of the list: allowed", write: mirror(keys("example.com/rack"))},
+		{name: "other key: denied", write: mirror(keys("tier")), by: "NR-MIRROR-2", says: notListed + "tier [NR-MIRROR-2]"},
+		{name: "denied prefix: denied", write: mirror(keys("example.com/app-name", "example.com/app")), by: "NR-MIRROR-3",
+			says: denied + "example.com/app, example.com/app-name [NR-MIRROR-3]"},
+	})
+	// All labels except those of one domain, as KEP-1314 describes it under Blacklist labels.
+	all := restrict(aCluster(), gated(lists(of("*"), of("restricted.node.kubernetes.io/*"))))
+	run(t, all, []row{
+		{name: "all but one domain, any key: allowed", write: mirror(keys("k8s-app", "a", "a.example.com/a"))},
+		{name: "all but one domain, key of the domain: denied", write: mirror(keys("restricted.node.kubernetes.io/a")),
+			by: "NR-MIRROR-3", says: denied + "restricted.node.kubernetes.io/a [NR-MIRROR-3]"},
+	})
+	// The prefix that the KEP proposes as the default of the option.
+	run(t, restrict(aCluster(), gated(lists(of("unrestricted.node.kubernetes.io/*"), nil))), []row{
+		{name: "unrestricted prefix: allowed", write: mirror(keys("unrestricted.node.kubernetes.io/a"))},
+		{name: "key outside of the prefix: denied", write: mirror(keys("a")), by: "NR-MIRROR-2",
+			says: notListed + "a [NR-MIRROR-2]"},
+	})
 }
 
 func TestMirrorPodTopology(t *testing.T) {
@@ -155,7 +186,7 @@ func TestMirrorPodTopology(t *testing.T) {
 			by: "NR-MIRROR-2", says: notListed + "kubernetes.io/hostname [NR-MIRROR-2]"},
 	})
 	run(t, restrict(zoned, gated(func(p *configuration.MirrorPods) {
-		p.DeniedLabelKeys = slices.Collect(maps.Keys(own))
+		p.DeniedLabelKeys = configuration.NewKeys(slices.Collect(maps.Keys(own))...)
 	})), []row{
 		{name: "topology label that is denied: denied", write: mirror(own), by: "NR-MIRROR-3",
 			says: aboutMirror + "must not create mirror pods with the following labels: topology.kubernetes.io/zone " +

@@ -15,11 +15,6 @@ import (
 // Modes returns one mode for all optional rules of this component. See [rules.Modes].
 func Modes(mode rules.Mode) map[rules.ID]rules.Mode { return rules.Modes(Rules, mode) }
 
-// ParseModes is [rules.ParseModes] for the rules of this component.
-func ParseModes(all rules.Mode, single map[string]string) (modes map[rules.ID]rules.Mode, problems []error) {
-	return rules.ParseModes(Rules, all, single)
-}
-
 // anyOn reports whether one of the rules in the table is not off.
 func anyOn(modes map[rules.ID]rules.Mode, table []rules.Rule) bool {
 	return slices.ContainsFunc(table, func(by rules.Rule) bool { return modes[by.ID] != rules.Off })

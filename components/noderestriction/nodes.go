@@ -38,9 +38,10 @@ var (
 			"node/limit-node-object-self-control.md (Limiting Node Scope on the Node object)",
 	}
 	nodeTaints = rules.Rule{
-		ID:          "NR-NODE-4",
-		Description: "A node does not change the taints of its existing Node.",
-		Source:      "plugin/pkg/admission/noderestriction/admission.go admitNode",
+		ID: "NR-NODE-4",
+		Description: "A node does not change the taints of its existing Node, except those of changeableTaints in the " +
+			"configuration.",
+		Source: "plugin/pkg/admission/noderestriction/admission.go admitNode",
 	}
 	nodeOwners = rules.Rule{
 		ID: "NR-NODE-5",
@@ -147,7 +148,8 @@ func checkConfigSource(q *request, old, node *corev1.Node) *rules.Decision {
 }
 
 func checkTaints(q *request, old, node *corev1.Node) *rules.Decision {
-	if slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) || q.exemptsTaints(old, node) {
+	if slices.EqualFunc(old.Spec.Taints, node.Spec.Taints, sameTaint) || q.exemptsTaints(old, node) ||
+		q.mayChangeTaints(old, node) {
 		return nil
 	}
 	return q.forbid(nodeTaints, fmt.Sprintf("node %q is not allowed to modify taints", q.node))

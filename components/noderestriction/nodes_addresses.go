@@ -119,7 +119,7 @@ func (r *Restriction) checkAddressOthers(ctx context.Context, q *request,
 		}
 		if owner != "" {
 			return q.forbid(addressOthers,
-				fmt.Sprintf("node %q is not allowed to report the address %.253q of node %q", q.node, address.Address, owner))
+				fmt.Sprintf("node %q is not allowed to report the address %.253q of another node", q.node, address.Address))
 		}
 	}
 	return nil

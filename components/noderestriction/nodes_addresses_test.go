@@ -73,7 +73,7 @@ func TestUnownedAddresses(t *testing.T) {
 func TestAddressesOfOthers(t *testing.T) {
 	const by = "NR-ADDRESS-2"
 	says := func(address string) string {
-		return notAllowed + fmt.Sprintf("report the address %q of node \"other\" [NR-ADDRESS-2]", address)
+		return notAllowed + fmt.Sprintf("report the address %q of another node [NR-ADDRESS-2]", address)
 	}
 	c := networked()
 	c.addresses["other.example.com"] = "other"

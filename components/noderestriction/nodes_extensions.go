@@ -137,7 +137,7 @@ func (r *Restriction) reviewProviderIDOthers(ctx context.Context, q *request, ol
 		}
 		if owner != "" {
 			return q.forbid(nodeProviderIDOthers,
-				fmt.Sprintf("node %q is not allowed to have the providerID of node %q", q.node, owner))
+				fmt.Sprintf("node %q is not allowed to have the providerID of another node", q.node))
 		}
 		return nil
 	})

@@ -204,7 +204,7 @@ func TestAStatusWithoutNewAddressesIsCheap(t *testing.T) {
 
 func TestProviderIDOthers(t *testing.T) {
 	const by = "NR-NODESPEC-3"
-	const says = notAllowed + `have the providerID of node "other" [NR-NODESPEC-3]`
+	const says = notAllowed + `have the providerID of another node [NR-NODESPEC-3]`
 	provided := func(id string) func(*corev1.Node) { return func(n *corev1.Node) { n.Spec.ProviderID = id } }
 	c := aCluster()
 	c.nodes["other"] = aNode("other", provided("cloud://other"))

@@ -5,6 +5,7 @@ package noderestriction
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,8 +16,9 @@ import (
 
 var (
 	machineTaints = rules.Rule{
-		ID:          "NR-MACHINE-1",
-		Description: "A node registers only with every taint in its row of the machine table.",
+		ID: "NR-MACHINE-1",
+		Description: "A node registers only with every taint in its row of the machine table, or with the taint " +
+			"bulkhead.dev/uninitialized, which machine-table-controller replaces by these.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on " +
 			"the Node object), Taints set by central controllers",
 		Extension: true, Configured: true,
@@ -46,13 +48,21 @@ func reviewMachine(q *request, node *corev1.Node) *rules.Decision {
 	if row == nil {
 		return nil
 	}
-	missing := without(row.Taints, node.Spec.Taints)
+	missing := missingTaints(row, node)
 	if len(missing) == 0 {
 		return nil
 	}
 	return q.forbid(machineTaints,
 		fmt.Sprintf("node %q must be registered with the taints that the machine table has for %q: %s", q.node, row.Name,
 			someTaints(missing)))
+}
+
+// missingTaints returns nothing for a Node that waits for machine-table-controller.
+func missingTaints(row *configuration.Machine, node *corev1.Node) []corev1.Taint {
+	if slices.ContainsFunc(node.Spec.Taints, configuration.IsStartupTaint) {
+		return nil
+	}
+	return without(row.Taints, node.Spec.Taints)
 }
 
 // reviewMachineLabels denies other values than those of the table. A new Node may lack the labels

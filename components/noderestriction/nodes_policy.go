@@ -49,7 +49,7 @@ func MachineMismatch(policy *configuration.Configuration, node *corev1.Node) (la
 	}
 	labels = notInTable(row, changedLabels(nil, node.Labels), node.Labels)
 	slices.Sort(labels)
-	return labels, without(row.Taints, node.Spec.Taints)
+	return labels, missingTaints(row, node)
 }
 
 // PodIPsDenied returns the IPs in the pod's status that NR-PODIP-1 would deny if its node reported

@@ -20,8 +20,8 @@ var (
 	taintsOnCreate = rules.Rule{
 		ID: "NR-TAINT-1",
 		Description: "If the configuration has allowedTaints, a node registers only with taints of those keys, " +
-			"taints that the kubelet and the API server set by themselves, its sticky taints, and the taints in " +
-			"its row of the machine table.",
+			"taints that the kubelet and the API server set by themselves, its sticky taints, the taints in its " +
+			"row of the machine table, and bulkhead.dev/uninitialized (NR-MACHINE-1).",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Label And Taint Restriction",
 		Extension: true, Configured: true,
@@ -30,7 +30,8 @@ var (
 		ID: "NR-STICKY-1",
 		Description: "A node registers only with every sticky taint that its Node had when it was last seen. A " +
 			"taint is sticky if its key is marked as sticky. It stays so until it is removed from a Node of that " +
-			"name, or an administrator clears it.",
+			"name, or an administrator clears it. A Node with bulkhead.dev/uninitialized needs none of those in its " +
+			"row of the machine table.",
 		Source: "kubernetes/design-proposals-archive node/limit-node-object-self-control.md (Limiting Node Scope on the " +
 			"Node object), Removing self-delete from Node Permission; CVE-2025-5187",
 		Extension: true, Configured: true,
@@ -142,19 +143,24 @@ func mayRegisterWith(policy *configuration.Configuration, node string, taint cor
 	if policy == nil || policy.AllowedTaints == nil {
 		return true
 	}
-	if taintsByThemselves[taint.Key] || policy.AllowedTaints.Has(taint.Key) {
+	if taintsByThemselves[taint.Key] || configuration.IsStartupTaint(taint) || policy.AllowedTaints.Has(taint.Key) {
 		return true
 	}
 	row := policy.MachineFor(node)
 	return row != nil && has(row.Taints, taint)
 }
 
-// reviewRemembered requires the recorded taints that are missing. It does not apply while the Node
-// exists: a kubelet that starts always tries to register, and the API server answers that the Node
-// already exists.
+// reviewRemembered requires the recorded taints that are missing. A Node with the startup taint needs
+// none of those of its row, because machine-table-controller adds them. The rule does not apply while
+// the Node exists: a kubelet that starts always tries to register, and the API server answers that
+// the Node already exists.
 func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node,
 	remembered []corev1.Taint) *rules.Decision {
 	missing := without(remembered, node.Spec.Taints)
+	if row := q.configuration.MachineFor(q.node); row != nil &&
+		slices.ContainsFunc(node.Spec.Taints, configuration.IsStartupTaint) {
+		missing = without(missing, row.Taints)
+	}
 	if len(missing) == 0 {
 		return nil
 	}
@@ -193,6 +199,35 @@ func (r *Restriction) reviewAbsentTaints(ctx context.Context, q *request, old *c
 	return q.forbid(stickyAbsent,
 		fmt.Sprintf("node %q was registered again without taints that it had: %s (an administrator has to put them on the "+
 			"Node, or run: bulkhead taints clear %s)", q.node, someTaints(missing), q.node))
+}
+
+// mayChangeTaints reports whether the operator lets nodes change each taint that the write adds, changes
+// or removes. A sticky taint, one of the machine table, and the startup taint stay, whatever is
+// listed.
+func (q *request) mayChangeTaints(old, node *corev1.Node) bool {
+	if q.configuration == nil || q.configuration.ChangeableTaints == nil {
+		return false
+	}
+	var table []corev1.Taint
+	if row := q.configuration.MachineFor(q.node); row != nil {
+		table = row.Taints
+	}
+	fixed := func(taint corev1.Taint) bool {
+		return !q.configuration.ChangeableTaints.Has(taint.Key) || q.configuration.StickyTaints.Has(taint.Key) ||
+			taint.Key == configuration.StartupTaint || has(table, taint)
+	}
+	return !slices.ContainsFunc(changedTaints(old.Spec.Taints, node.Spec.Taints), fixed) &&
+		!slices.ContainsFunc(changedTaints(node.Spec.Taints, old.Spec.Taints), fixed)
+}
+
+// changedTaints returns the taints of before that after has not, or has with another time.
+func changedTaints(before, after []corev1.Taint) (changed []corev1.Taint) {
+	for _, taint := range before {
+		if !slices.ContainsFunc(after, func(other corev1.Taint) bool { return sameTaint(taint, other) }) {
+			changed = append(changed, taint)
+		}
+	}
+	return changed
 }
 
 // without returns the taints of the list wanted that are missing in the list there.

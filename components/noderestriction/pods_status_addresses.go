@@ -74,7 +74,7 @@ func (r *Restriction) checkPodIPsUnowned(ctx context.Context, q *request, introd
 		}
 		if owner != "" {
 			return q.forbid(podIPUnowned,
-				fmt.Sprintf("node %q cannot report %q as the IP of a pod: it is that of node %q", q.node, text, owner))
+				fmt.Sprintf("node %q cannot report %q as the IP of a pod: it is that of another node", q.node, text))
 		}
 	}
 	return nil

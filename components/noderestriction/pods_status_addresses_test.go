@@ -118,11 +118,11 @@ func TestUnownedPodIPs(t *testing.T) {
 		row{name: "IP that the pod already has: allowed", write: status(ips("127.0.0.1"), ips("127.0.0.1", "10.0.0.1"))},
 		row{name: "host network, node's own IP: allowed", write: status(onHost(asItIs), onHost(ips("192.0.2.1")))},
 		row{name: "other Node's IP: denied", write: status(asItIs, ips("192.0.2.2")), by: by,
-			says: says(`"192.0.2.2"`) + `: it is that of node "other" [NR-PODIP-2]`},
+			says: says(`"192.0.2.2"`) + `: it is that of another node [NR-PODIP-2]`},
 		row{name: "other Node's IP, IPv4-mapped: denied", write: status(asItIs, ips("::ffff:192.0.2.2")), by: by,
-			says: says(`"::ffff:192.0.2.2"`) + `: it is that of node "other" [NR-PODIP-2]`},
+			says: says(`"::ffff:192.0.2.2"`) + `: it is that of another node [NR-PODIP-2]`},
 		row{name: "other Node's IP, long form: denied", write: status(asItIs, ips("10.0.0.1", "2001:db8:0:0::2")), by: by,
-			says: says(`"2001:db8:0:0::2"`) + `: it is that of node "other" [NR-PODIP-2]`},
+			says: says(`"2001:db8:0:0::2"`) + `: it is that of another node [NR-PODIP-2]`},
 		row{name: "too many IPs: denied",
 			write: status(asItIs, ips(strings.Split(strings.Repeat("10.1.0.7,", 999)+"10.1.0.7", ",")...)),
 			by:    by, says: aboutMine + "reports more than 4 IPs for a pod [NR-PODIP-2]"},
@@ -132,9 +132,9 @@ func TestUnownedPodIPs(t *testing.T) {
 	run(t, restrict(squatted, enforce(by)), []row{
 		{name: "other Node's address inside own podCIDR: allowed", write: status(asItIs, ips("10.1.0.7"))},
 		{name: "other Node's address outside own podCIDR: denied", write: status(asItIs, ips("10.1.1.7")), by: by,
-			says: says(`"10.1.1.7"`) + `: it is that of node "other" [NR-PODIP-2]`},
+			says: says(`"10.1.1.7"`) + `: it is that of another node [NR-PODIP-2]`},
 		{name: "other Node's IP, no podCIDR of its family: denied", write: status(asItIs, ips("2001:db8::2")), by: by,
-			says: says(`"2001:db8::2"`) + `: it is that of node "other" [NR-PODIP-2]`},
+			says: says(`"2001:db8::2"`) + `: it is that of another node [NR-PODIP-2]`},
 	})
 	delete(squatted.nodes, "me")
 	run(t, restrict(squatted, enforce(by)), []row{

@@ -114,7 +114,7 @@ func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, po
 	}
 	switch _, err := r.config.Cluster.Node(ctx, first); {
 	case err == nil:
-		return q.notThisPool(pool, fmt.Sprintf(" of node %q", first))
+		return q.notThisPool(pool)
 	case !apierrors.IsNotFound(err):
 		return q.raw(slicePool, err)
 	}
@@ -122,17 +122,16 @@ func (r *Restriction) checkSlicePool(ctx context.Context, q *request, driver, po
 	switch {
 	case err != nil:
 		return q.raw(slicePool, err)
-	case user == NoNode:
-		return q.notThisPool(pool, ", which has slices that are not of one node")
 	case user != "":
-		return q.notThisPool(pool, fmt.Sprintf(", which node %q uses", user))
+		return q.notThisPool(pool)
 	}
 	return nil
 }
 
-func (q *request) notThisPool(pool, why string) *rules.Decision {
+// notThisPool has the same text for every owner. So the text does not say which nodes exist.
+func (q *request) notThisPool(pool string) *rules.Decision {
 	return q.forbid(slicePool,
-		fmt.Sprintf("node %q is not allowed to create a ResourceSlice in the pool %.253q%s", q.node, pool, why))
+		fmt.Sprintf("node %q is not allowed to create a ResourceSlice in the pool %.253q of others", q.node, pool))
 }
 
 func poolOfSlice(o runtime.Object) (driver, pool string) {

@@ -19,21 +19,8 @@ const (
 	decisions = "bulkhead_authorization_decisions_total"
 )
 
-// T22: the API server caches large reviews until they have evicted all others, and every decision
-// is slow (kubernetes#141457). Bulkhead caches no answer, and does not read such a review to its
-// end.
-var _ = Describe("reviews with huge selectors", func() {
-	try("T22", attempt{
-		name: "listing its pods with a thousand requirements", rule: "NA-LIMIT", off: "NA-POD-2",
-		attack: forNode(func(own, _ string) Request {
-			return List(api.Pods).Where(withRequirements("spec.nodeName="+own, tooMany))
-		}),
-		permitted: forNode(func(own, _ string) Request {
-			return List(api.Pods).Where(withRequirements("spec.nodeName="+own, 1))
-		}),
-		permittedBy: "NA-POD-2",
-	})
-
+// T22: the API server caches no answer of Bulkhead.
+var _ = Describe("answers of Bulkhead", func() {
 	const many = 3
 	ask := func(ctx context.Context, request Request, labels string, want int) float64 {
 		GinkgoHelper()

@@ -29,3 +29,5 @@ var (
 )
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
+
+func TestEverySpecHasATimeout(t *testing.T) { CheckTimeouts(t) }

@@ -111,12 +111,18 @@ const settled = time.Second
 // plugin's informers do not have the Env's objects yet.
 func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request Request, refusal Refusal) {
 	ginkgo.GinkgoHelper()
+	s.ExpectRefusal(ctx, func() Answer { return s.write(ctx, who, request) }, refusal)
+}
+
+// ExpectRefusal is [Suite.ExpectRefusedWrite] for a write that the caller makes.
+func (s *Suite) ExpectRefusal(ctx context.Context, write func() Answer, refusal Refusal) {
+	ginkgo.GinkgoHelper()
 	rule, known := s.rule(refusal.By)
 	gomega.Expect(known).To(gomega.BeTrue(), "%s is not among the rules of suite %s", refusal.By, s.Name)
 	right := RefusedWrite(s.Settings.Profile, rule, refusal)
 	var answer Answer
 	if s.Settings.Profile == Parity {
-		answer = s.write(ctx, who, request)
+		answer = write()
 		observe(answer.observed())
 		gomega.Expect(answer).To(right)
 		return
@@ -125,7 +131,7 @@ func (s *Suite) ExpectRefusedWrite(ctx context.Context, who *Identity, request R
 		time.Sleep(settled)
 	}
 	gomega.Eventually(ctx, func() bool {
-		answer = s.write(ctx, who, request)
+		answer = write()
 		return isLate(answer, refusal.code(), answersFirst(s.Settings.Profile, rule))
 	}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.BeFalse(),
 		"the in-tree plugin's informers have the objects")
@@ -154,17 +160,23 @@ func isLate(a Answer, wanted int, byBulkhead bool) bool {
 // and the Env has changed, it retries until the plugin's cache is up to date.
 func (s *Suite) ExpectWritten(ctx context.Context, who *Identity, request Request) {
 	ginkgo.GinkgoHelper()
+	s.ExpectAdmitted(ctx, func() Answer { return s.write(ctx, who, request) })
+}
+
+// ExpectAdmitted is [Suite.ExpectWritten] for a write that the caller makes.
+func (s *Suite) ExpectAdmitted(ctx context.Context, write func() Answer) {
+	ginkgo.GinkgoHelper()
 	var answer Answer
 	if s.Settings.Profile == Parity || s.env.changed.IsZero() {
-		answer = s.write(ctx, who, request)
+		answer = write()
 		observe(answer.observed())
 		gomega.Expect(answer).To(Written())
 		return
 	}
 	gomega.Eventually(ctx, func() (Answer, error) {
-		answer = s.write(ctx, who, request)
+		answer = write()
 		if strings.Contains(answer.Message, "[NR-") || strings.Contains(answer.Message, "[NS-") {
-			return answer, gomega.StopTrying(fmt.Sprintf("a false refusal of %s as %s", request, who)).Attach("answer", answer)
+			return answer, gomega.StopTrying(fmt.Sprintf("a false refusal of %s as %s", answer.Request, answer.User)).Attach("answer", answer)
 		}
 		return answer, nil
 	}).WithTimeout(Soon).WithPolling(pollInterval).Should(Written())

@@ -24,6 +24,8 @@ type Answer struct {
 	// express.
 	Code    int
 	Message string
+	// Body is the start of the body, if [Cluster.Fetch] made the request and it succeeded.
+	Body []byte
 	// Allowed and Reason are from a SubjectAccessReview.
 	Allowed bool
 	Reason  string
@@ -57,28 +59,53 @@ func (c *Cluster) Try(ctx context.Context, who *Identity, r Request) (Answer, er
 	return answer, err
 }
 
+// Fetch makes the request once as who and requests no review. It reads the body of the answer.
+func (c *Cluster) Fetch(ctx context.Context, who *Identity, r Request) (Answer, error) {
+	recordUser(who)
+	answer := Answer{User: who.User, Request: r}
+	code, body, err := who.fetch(ctx, r, r.Verb != "watch")
+	answer.Code = code
+	if code < http.StatusBadRequest {
+		answer.Body = body
+	} else {
+		answer.Message = messageIn(body)
+	}
+	return answer, err
+}
+
 // Send makes the request and returns the status code. If the request did not succeed, it also
 // returns the message. It closes a watch that succeeds.
 func (i *Identity) Send(ctx context.Context, r Request) (code int, message string, err error) {
+	code, body, err := i.fetch(ctx, r, false)
+	return code, messageIn(body), err
+}
+
+// fetch reads the body of a success only if it is told to.
+func (i *Identity) fetch(ctx context.Context, r Request, all bool) (code int, body []byte, err error) {
 	client, host, err := i.HTTP()
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := r.asHTTP(ctx, host)
 	if err != nil {
-		return 0, "", err
+		return 0, nil, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return 0, "", fmt.Errorf("%s as %s: %w", r, i.User, err)
+		return 0, nil, fmt.Errorf("%s as %s: %w", r, i.User, err)
 	}
 	defer response.Body.Close() //nolint:errcheck // nothing was written
-	if response.StatusCode < http.StatusBadRequest {
-		return response.StatusCode, "", nil
+	if response.StatusCode < http.StatusBadRequest && !all {
+		return response.StatusCode, nil, nil
 	}
-	return response.StatusCode, readMessage(response.Body), nil
+	const limit = 1 << 20
+	body, err = io.ReadAll(io.LimitReader(response.Body, limit))
+	if err != nil {
+		body = fmt.Appendf(body, " (reading the rest: %v)", err)
+	}
+	return response.StatusCode, body, nil
 }
 
 func (r Request) asHTTP(ctx context.Context, host string) (*http.Request, error) {
@@ -102,16 +129,11 @@ func (r Request) asHTTP(ctx context.Context, host string) (*http.Request, error)
 	return request, nil
 }
 
-// readMessage returns the message of a Status. It returns any other body unchanged.
-func readMessage(body io.Reader) string {
-	const limit = 64 << 10
-	data, err := io.ReadAll(io.LimitReader(body, limit))
-	if err != nil {
-		return fmt.Sprintf("%s (reading the rest: %v)", data, err)
-	}
+// messageIn returns the message of a Status. It returns any other body unchanged.
+func messageIn(body []byte) string {
 	var status metav1.Status
-	if json.Unmarshal(data, &status) == nil && status.Message != "" {
+	if json.Unmarshal(body, &status) == nil && status.Message != "" {
 		return status.Message
 	}
-	return string(data)
+	return string(body)
 }

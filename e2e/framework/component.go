@@ -55,10 +55,10 @@ func (s *Suite) EventuallyOnControlPlane(ctx context.Context, within time.Durati
 func (s *Suite) AwaitWebhook(ctx context.Context, within time.Duration, ready string) {
 	ginkgo.GinkgoHelper()
 	s.EventuallyOnControlPlane(ctx, within, ready)
-	worker, none := s.AsNode(s.Worker), map[string]any{}
+	worker, change := s.AsNode(s.Worker), map[string]any{"status": map[string]any{"phase": "Running"}}
 	for _, request := range []Request{
 		Get(corev1.SchemeGroupVersion.WithResource("nodes")).Named(s.Worker),
-		Patch(corev1.SchemeGroupVersion.WithResource("nodes")).Named(s.Worker).Sub("status").With(none),
+		Patch(corev1.SchemeGroupVersion.WithResource("nodes")).Named(s.Worker).Sub("status").With(change),
 	} {
 		if code, text, err := worker.Send(ctx, request); err != nil || code >= 500 {
 			Measured("the first "+request.String()+" after an outage", fmt.Sprint(code, " ", text, " ", err))

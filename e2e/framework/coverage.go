@@ -16,32 +16,47 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// CheckEveryRule fails for each problem that [Unproved] finds in the suite of this process, and if the
-// index of its specs in components/rulebook is not up to date.
+// CheckEveryRule fails for each problem that [Unproved] finds in the suite of this process, for each
+// spec without a timeout, and if the index of its specs in components/rulebook is not up to date.
 func CheckEveryRule(t *testing.T, all []rules.Rule) {
 	t.Helper()
 	check(t, all, Unproved)
 }
 
-// CheckNames fails for each problem that [Misnamed] finds in the suite of this process, and if the index
-// of its specs in components/rulebook is not up to date.
+// CheckNames fails for each problem that [Misnamed] finds in the suite of this process, for each spec
+// without a timeout, and if the index of its specs in components/rulebook is not up to date.
 func CheckNames(t *testing.T, all []rules.Rule) {
 	t.Helper()
 	check(t, all, Misnamed)
 }
 
+// CheckTimeouts fails for each spec without a timeout. It is for suites whose specs name no rules.
+func CheckTimeouts(t *testing.T) {
+	t.Helper()
+	preview(t)
+	for _, problem := range unbounded {
+		t.Error(problem)
+	}
+}
+
 func check(t *testing.T, all []rules.Rule, find func(types.Report, []rules.Rule) []string) {
+	t.Helper()
+	specs := preview(t)
+	for _, problem := range append(find(specs, all), unbounded...) {
+		t.Error(problem)
+	}
+	checkIndex(t, specs)
+}
+
+// preview returns the specs of the suite in this process, without running them.
+func preview(t *testing.T) types.Report {
 	t.Helper()
 	if os.Getenv(KubeconfigVariable) != "" {
 		// Ginkgo clones a suite for a preview without the top-level BeforeEach nodes (Suite.Clone).
 		// Specs that run later in this process would lack these nodes.
 		t.Skipf("%s is set: a preview would spoil the specs that run in this process", KubeconfigVariable)
 	}
-	preview := ginkgo.PreviewSpecs(t.Name())
-	for _, problem := range find(preview, all) {
-		t.Error(problem)
-	}
-	checkIndex(t, preview)
+	return ginkgo.PreviewSpecs(t.Name())
 }
 
 // Unproved returns what a suite does not prove, from a preview of its specs. A problem is a rule

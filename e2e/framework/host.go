@@ -48,11 +48,8 @@ func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
 	if h.why != "" {
 		return "", errors.New(h.why)
 	}
-	argv := strings.Fields(strings.ReplaceAll(h.template, "{node}", node))
-	argv = append(argv, "sh", "-s")
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := h.command(ctx, node, "sh", "-s")
 	cmd.Stdin = strings.NewReader(script)
-	cmd.WaitDelay = 5 * time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -60,6 +57,14 @@ func (h *Host) Run(ctx context.Context, node, script string) (string, error) {
 			fmt.Errorf("on %s: %q: %w: %s%s", node, firstLine(script), err, tail(stderr.String()), tail(stdout.String()))
 	}
 	return stdout.String(), nil
+}
+
+// command returns a command on the host of the node.
+func (h *Host) command(ctx context.Context, node string, argv ...string) *exec.Cmd {
+	argv = append(strings.Fields(strings.ReplaceAll(h.template, "{node}", node)), argv...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
 }
 
 // Put writes a program to a path on the host of the node. The program is encoded as text in a

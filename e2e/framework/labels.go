@@ -69,6 +69,12 @@ func DeniesBy(rule, by rules.ID) ginkgo.Labels {
 	return append(labels(rule, Deny), byKey+string(by))
 }
 
+// Unprotected labels a spec that shows what happens where the rule does not apply: the authorizers
+// after Bulkhead allow the request, on every profile.
+func Unprotected(rule rules.ID) ginkgo.Labels {
+	return append(AllowsBy(rule, Behind), offKey+string(Behind))
+}
+
 // Attack labels a spec with the attack that it tries, or with the attack whose legitimate
 // counterpart it is.
 func Attack(id string) ginkgo.Labels { return ginkgo.Label(attackKey + id) }

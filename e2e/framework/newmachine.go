@@ -172,8 +172,23 @@ func (m *NewMachine) remove(ctx context.Context) error {
 			problems = append(problems, err)
 		}
 	}
-	_, err = docker(ctx, "rm", "--force", "--volumes", m.Name)
-	return errors.Join(append(problems, err)...)
+	return errors.Join(append(problems, m.removeContainer(ctx))...)
+}
+
+// removeContainer removes the machine's container. On a busy machine, the engine can fail to kill its
+// processes in time. A second attempt finds them dead.
+func (m *NewMachine) removeContainer(ctx context.Context) (err error) {
+	for range 3 {
+		if _, err = docker(ctx, "rm", "--force", "--volumes", m.Name); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(5 * time.Second):
+		}
+	}
+	return err
 }
 
 // docker runs a command of the container engine that runs the reference cluster.

@@ -14,7 +14,7 @@ import (
 )
 
 // podNetwork is the file with the pod network of a node of the reference cluster
-// (kind/refcluster/network.go). It is written once, with the podCIDR of that time.
+// (kind/refcluster/network.go). `make up` writes it, with the podCIDR of that time.
 const podNetwork = "/etc/cni/net.d/10-bulkhead.conflist"
 
 // FollowPodCIDR updates the pod network of the reference cluster after a node's podCIDR has

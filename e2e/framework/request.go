@@ -13,7 +13,7 @@ import (
 )
 
 // Request is one request to the API server, with the attributes that authorizers see. Writes are
-// dry runs: the authorizers see the same attributes.
+// dry runs, unless they are [Request.Stored]: the authorizers see the same attributes.
 type Request struct {
 	Verb        string
 	Resource    schema.GroupVersionResource
@@ -29,6 +29,7 @@ type Request struct {
 
 	legacyWatch    bool
 	acceptNotFound bool
+	stored         bool
 	reviewOnly     bool
 }
 
@@ -94,6 +95,9 @@ func (r Request) OnWatchPath() Request { r.legacyWatch = true; return r }
 // OrMissing also accepts "not found" as the answer to an allowed request.
 func (r Request) OrMissing() Request { r.acceptNotFound = true; return r }
 
+// Stored makes a write take effect.
+func (r Request) Stored() Request { r.stored = true; return r }
+
 func (r Request) method() string {
 	switch r.Verb {
 	case "create":
@@ -151,7 +155,7 @@ func (r Request) query() url.Values {
 	if r.Label != "" {
 		query.Set("labelSelector", r.Label)
 	}
-	if r.writes() {
+	if r.writes() && !r.stored {
 		query.Set("dryRun", "All")
 	}
 	if r.Verb == "watch" {

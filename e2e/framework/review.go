@@ -18,7 +18,7 @@ import (
 // same attributes as the request.
 func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus,
 	error) {
-	review, err := reviewOf(who, r)
+	review, err := ReviewOf(who, r)
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, err
 	}
@@ -29,8 +29,8 @@ func (c *Cluster) Review(ctx context.Context, who *Identity, r Request) (authori
 	return review.Status, nil
 }
 
-// reviewOf returns the review that asks whether who may make the request.
-func reviewOf(who *Identity, r Request) (*authorizationv1.SubjectAccessReview, error) {
+// ReviewOf returns the review that asks whether who may make the request.
+func ReviewOf(who *Identity, r Request) (*authorizationv1.SubjectAccessReview, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: who.User, Groups: who.Groups,
 	}}

@@ -29,7 +29,7 @@ const askScoped = "curl -sS --max-time 20 --cacert " + StateDirectory + "/apiser
 // the host.
 func (c *Cluster) AskScoped(ctx context.Context, who *Identity, r Request) (authorizationv1.SubjectAccessReviewStatus,
 	error) {
-	review, err := reviewOf(who, r)
+	review, err := ReviewOf(who, r)
 	if err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, err
 	}

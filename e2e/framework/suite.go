@@ -41,6 +41,11 @@ func NewSuite(name string, all []rules.Rule) *Suite {
 
 // registerHooks registers what runs around each spec and after all specs.
 func (s *Suite) registerHooks() {
+	limit := usualSpec
+	if slowSuites[s.Name] {
+		limit = slowSpec
+	}
+	ginkgo.AddTreeConstructionNodeArgsTransformer(boundSpecs(limit))
 	ginkgo.BeforeEach(s.open)
 	ginkgo.JustAfterEach(s.keepEvidence)
 	ginkgo.ReportAfterSuite("rule table", s.report)
@@ -154,6 +159,13 @@ func (s *Suite) ExpectForbidden(ctx context.Context, who *Identity, request Requ
 	ginkgo.GinkgoHelper()
 	answer, err := s.Do(ctx, who, request)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	s.ExpectDenial(answer, by, text...)
+}
+
+// ExpectDenial expects that the rule denied the request and its review, with upstream's text if one
+// is given.
+func (s *Suite) ExpectDenial(answer Answer, by rules.ID, text ...string) {
+	ginkgo.GinkgoHelper()
 	observe(answer.observed())
 	upstream := ""
 	if len(text) > 0 {

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -95,6 +96,25 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 			machine := suite.Env().NewMachine(ctx, MachineName())
 			machine.PrepareControlPlane(ctx)
 			machine.JoinControlPlane(ctx, suite.Env().BootstrapToken(ctx))
+		})
+
+		It("resets a control plane that had Bulkhead, and joins it again", Denies("NA-NODE-1"), func(ctx SpecContext) {
+			machine := suite.Env().NewMachine(ctx, MachineName())
+			machine.PrepareControlPlane(ctx)
+			node := machine.JoinControlPlane(ctx, suite.Env().BootstrapToken(ctx))
+			machine.Run(ctx, install)
+			expectDecides(ctx, node)
+			machine.Run(ctx, "bulkhead uninstall 2>&1")
+			kubeadm(ctx, machine.Name, "kubeadm reset --force")
+			for i := range hosts {
+				expectServing(ctx, hosts[i].Name)
+			}
+			Expect(suite.Client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{})).To(Succeed())
+			machine.PrepareControlPlane(ctx)
+			node = machine.JoinControlPlane(ctx, suite.Env().BootstrapToken(ctx))
+			machine.Run(ctx, install)
+			expectDecides(ctx, node)
+			machine.Run(ctx, "bulkhead uninstall 2>&1")
 		})
 
 		It("upgrades Kubernetes when all hosts have Bulkhead, which stays", Denies("NA-NODE-1"), func(ctx SpecContext) {

@@ -30,6 +30,8 @@ var (
 
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
+func TestEverySpecHasATimeout(t *testing.T) { framework.CheckTimeouts(t) }
+
 // findControlPlanes returns the control-plane nodes, sorted by name. It skips the specs if there are
 // fewer than three.
 func findControlPlanes(ctx context.Context) []corev1.Node {

@@ -6,9 +6,11 @@ package nodeauthorizer_test
 import (
 	"context"
 	"net/http"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -43,6 +45,28 @@ var _ = Describe("the API's validation of mirror pods", func() {
 
 	It("rejects a mirror pod that is not bound to a node", Denies("NA-POD-3"), func(ctx SpecContext) {
 		expectInvalid(ctx, mirror(ctx, ""), "must set spec.nodeName if mirror pod annotation is set")
+	})
+
+	It("applies to a tenant who may write pods", Denies("NA-POD-3"), func(ctx SpecContext) {
+		env := suite.Env()
+		name := env.NewName("tenant")
+		env.Grant(ctx, name, rbacv1.PolicyRule{Verbs: []string{"create", "patch"}, APIGroups: []string{""},
+			Resources: []string{"pods"}})
+		tenant, err := suite.CertifiedUser(ctx, name)
+		Expect(err).NotTo(HaveOccurred())
+		pod := env.Pod(ctx, env.Own)
+		// RBAC may need a moment for the grant. Only then does the validation decide.
+		Eventually(ctx, func() (int, error) {
+			code, _, err := tenant.Send(ctx, Patch(api.Pods).In(pod.Namespace).Named(pod.Name).With(map[string]any{}))
+			return code, err
+		}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(Equal(http.StatusOK))
+		for _, request := range []Request{mirror(ctx, ""),
+			Patch(api.Pods).In(pod.Namespace).Named(pod.Name).With(annotate("e2e"))} {
+			code, message, err := tenant.Send(ctx, request)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(code).To(Equal(http.StatusUnprocessableEntity), message)
+			Expect(message).To(ContainSubstring(fixtures.MirrorAnnotation))
+		}
 	})
 
 	It("does not let a pod become a mirror pod", Denies("NA-POD-3"), func(ctx SpecContext) {

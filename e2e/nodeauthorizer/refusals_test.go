@@ -55,6 +55,12 @@ var expectedRefusals = []expectedRefusal{
 			"one, " +
 			"while admission refuses it, and after it has deleted it; upstream refuses the same",
 	},
+	{
+		reason: regexp.MustCompile(`not confirmed by a live read: the API server did not answer in time`),
+		when:   func(auditv1.Event, map[string]time.Time) bool { return true },
+		why: "on a machine that is overloaded, a pod can be too new for the view while the API server needs longer than " +
+			"a live read may take; the kubelet repeats the request",
+	},
 }
 
 // isStaticPod reports whether the name is one that a kubelet gives to a static pod in the API.
@@ -76,10 +82,11 @@ func isForPodsThatAreGone(refusal auditv1.Event, gone map[string]time.Time) bool
 		deletedBefore(refusal, gone, ref.Namespace+"/"))
 }
 
-// deletedBefore reports whether the deletion began before the denial.
+// deletedBefore reports whether the deletion began before the denial. The denied request may have
+// begun earlier: its decision takes longer on a slow machine.
 func deletedBefore(refusal auditv1.Event, gone map[string]time.Time, key string) bool {
 	at, ok := gone[key]
-	return ok && !refusal.RequestReceivedTimestamp.Time.Before(at)
+	return ok && !refusal.StageTimestamp.Time.Before(at)
 }
 
 // afterlife is longer than a kubelet makes requests for a deleted pod. It stops within the grace
@@ -171,32 +178,27 @@ func expectExpected(ctx context.Context, node string, since time.Time, during st
 	}
 }
 
-// realPods is the number of pods to start. Fewer pods are enough on the profiles other than
-// hardened.
-func realPods() int {
-	if suite.Settings.Profile == Hardened {
-		return 60
-	}
-	return 15
-}
+// realPods is the number of pods to start.
+const realPods = 40
 
 // manyStart bounds the start of that many pods.
 const manyStart = 5 * time.Minute
 
-var _ = Describe("a real kubelet", Label(OnHost, OnWorker, Slow), func() {
+// Only on hardened: on the other profiles, the spec would wait for the heavy specs of another cluster.
+var _ = Describe("a real kubelet", Label(OnHost, OnWorker, OnHardened, Slow), SpecPriority(1), func() {
 	It("starts many pods with secrets and config maps without a denial", PollProgressAfter(manyStart),
 		Allows("NA-SECRET-1"), Allows("NA-CM-1"), func(ctx SpecContext) {
 			TakeMachine(ctx)
 			begun, env := time.Now(), suite.Env()
 			namespace := env.Namespace(ctx)
-			for i := range realPods() {
+			for i := range realPods {
 				name := fmt.Sprintf("real-%d", i)
 				env.Put(ctx, fixtures.Secret(namespace, name), fixtures.ConfigMap(namespace, name),
 					fixtures.Pod(namespace, name, suite.Worker, fixtures.WithSecret(name), fixtures.WithConfigMap(name),
 						fixtures.WithToken(), awaited))
 			}
-			Eventually(ctx, readyPods(namespace)).WithTimeout(manyStart).WithPolling(time.Second).Should(Equal(realPods()))
-			Measured("real pods", fmt.Sprintf("%d Ready after %s", realPods(), time.Since(begun).Round(time.Second)))
+			Eventually(ctx, readyPods(namespace)).WithTimeout(manyStart).WithPolling(time.Second).Should(Equal(realPods))
+			Measured("real pods", fmt.Sprintf("%d Ready after %s", realPods, time.Since(begun).Round(time.Second)))
 			expectExpected(ctx, suite.Worker, begun, "while they start")
 			endAll(ctx, namespace)
 		})

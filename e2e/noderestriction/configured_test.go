@@ -119,6 +119,10 @@ var _ = Describe("the operator's configuration", Serial, Ordered, Label(Disrupti
 		Entry("registration without the taint of its row: denied", Denies("NR-MACHINE-1"),
 			machine(func(node *corev1.Node) { node.Spec.Taints = nil }),
 			"e2e.bulkhead.dev/pool"),
+		Entry("registration with the taint that machine-table-controller replaces: admitted", Allows("NR-MACHINE-1"),
+			machine(func(node *corev1.Node) {
+				node.Spec.Taints = []corev1.Taint{{Key: "bulkhead.dev/uninitialized", Effect: corev1.TaintEffectNoSchedule}}
+			})),
 		Entry("registration with the label of its row: admitted", Allows("NR-MACHINE-2"), machine(pool("pii"))),
 		Entry("registration with another label than that of its row: denied", Denies("NR-MACHINE-2"),
 			machine(pool("general")), "e2e.bulkhead.dev/pool"),

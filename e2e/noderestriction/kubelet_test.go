@@ -33,13 +33,19 @@ func static(name, label string) string {
 // pod.
 func putStatic(ctx context.Context, name, label string) string {
 	GinkgoHelper()
+	return putManifest(ctx, name, func(manifest string) string { return manifest }, label)
+}
+
+// putManifest is putStatic with a change of the manifest.
+func putManifest(ctx context.Context, name string, change func(string) string, label string) string {
+	GinkgoHelper()
 	file := staticPods + "/" + name + ".yaml"
 	DeferCleanup(func(ctx context.Context) error {
 		_, err := suite.Host.Run(ctx, suite.Worker, "rm -f "+file)
 		return err
 	})
 	_, err := suite.Host.Run(ctx, suite.Worker,
-		"cat >"+file+".new <<'END' && mv "+file+".new "+file+"\n"+static(name, label)+"END\n")
+		"cat >"+file+".new <<'END' && mv "+file+".new "+file+"\n"+change(static(name, label))+"END\n")
 	Expect(err).NotTo(HaveOccurred())
 	return name + "-" + suite.Worker
 }

@@ -43,7 +43,7 @@ func withMachine(ctx context.Context, e *Env, others, own string) Request {
 	return registering(func(_ *Env, node *corev1.Node) { node.Spec.ProviderID = own })(ctx, e)
 }
 
-const othersMachine = "is not allowed to have the providerID of node"
+const othersMachine = "is not allowed to have the providerID of another node"
 
 var _ = DescribeTable("the providerID of a Node", admitCertified,
 	Entry("ID that no Node has: allowed", Allows("NR-NODESPEC-3"), withProvider(own)),

@@ -213,3 +213,10 @@ var _ = Describe("a scraper's token at the kubelets' ports", Label(OnHardened), 
 		})
 	}
 })
+
+// unboundToken requests a token of an account that is not bound to an object.
+func unboundToken(namespace, account string) RequestFunc {
+	return func(context.Context, *Env) Request {
+		return Create(api.ServiceAccounts).In(namespace).Named(account).Sub("token").With(&authenticationv1.TokenRequest{})
+	}
+}

@@ -44,8 +44,13 @@ func startDaemon() (ended <-chan error, err error) {
 	return done, nil
 }
 
+func (e Engine) answers(ctx context.Context, log io.Writer) bool {
+	_, err := e.ask(ctx, log)
+	return err == nil
+}
+
 func waitForDaemon(ctx context.Context, log io.Writer, ended <-chan error) error {
-	engine := Engine{Host: "unix://" + socket}
+	engine := privateEngine()
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	for !engine.answers(ctx, log) {
@@ -74,7 +79,7 @@ func lastLine(file string) string {
 // StopIfIdle stops the private engine if it runs and has no containers. Its images stay, so that
 // the next start is quick.
 func StopIfIdle(ctx context.Context, log io.Writer) (stopped bool, err error) {
-	engine := Engine{Host: "unix://" + socket, Private: true}
+	engine := privateEngine()
 	if !engine.answers(ctx, log) {
 		return false, nil
 	}

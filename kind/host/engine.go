@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package host finds a Docker engine that can run kind's privileged containers. If the machine's
-// own engine cannot, it prepares a private one.
+// Package host finds an engine that can run kind's privileged containers: Docker, podman or nerdctl.
+// If the machine's own engine cannot, it prepares a private Docker engine as the last resort.
 //
 // It never changes or stops an existing daemon.
 package host
@@ -11,6 +11,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,13 +22,19 @@ import (
 
 const probeImage = "bulkhead.local/probe:1"
 
-// Engine is a Docker engine that has run a privileged container.
+// Engine is an engine that has run a privileged container.
 type Engine struct {
 	// Host is the value of DOCKER_HOST. If it is empty, the user's environment is not changed.
 	Host string
 	// Private is true for the engine that this package started. The host of this engine lacks
 	// CAP_SYS_RESOURCE.
 	Private bool
+	// Why is the reason for a private engine.
+	Why string
+	// Info is what the engine reported when it was found.
+	Info Info
+
+	client string
 }
 
 // Env returns the environment variables for a docker command. It selects the legacy builder,
@@ -40,40 +47,66 @@ func (e Engine) Env() []string {
 	return env
 }
 
-// Docker returns a docker command for this engine.
+// Docker returns a command of the engine's client. The other clients have docker's commands.
 func (e Engine) Docker(args ...string) progress.Command {
-	return progress.Command{Env: e.Env(), Args: append([]string{"docker"}, args...)}
+	return progress.Command{Env: e.Env(), Args: append([]string{e.Client()}, args...)}
 }
 
-// Find returns an engine that runs privileged containers. It prefers the machine's own engine.
-// Otherwise it returns the private one, and starts it if needed. build builds a static binary from
-// a package of this module.
+// Find returns an engine that runs privileged containers. It prefers the machine's own engines.
+// Otherwise it returns the private one, and starts it if needed. A private engine that already runs
+// stays in use until it is stopped: it may have a cluster. build builds a static binary from a
+// package of this module.
 //
 // The error is one sentence that says what is missing and what to do.
 func Find(ctx context.Context, log io.Writer, build Build) (Engine, error) {
 	forgetPrivate()
-	own := Engine{}
-	ownErr := own.probe(ctx, log, build)
-	if ownErr == nil {
-		return own, nil
+	if private, runs := runningPrivate(ctx, log); runs {
+		return findPrivate(ctx, log, build, private.Why)
 	}
-	fmt.Fprintf(log, "the machine's own engine: %v\n", ownErr)
-	private := Engine{Host: "unix://" + socket, Private: true}
-	if private.probe(ctx, log, build) == nil {
-		return private, nil
+	engines, err := ownEngines(ctx, log)
+	if err != nil {
+		return Engine{}, err
 	}
-	if err := canPrepare(); err != nil {
-		return Engine{}, fmt.Errorf(
-			"`docker run --privileged` does not work here (%w), and no private engine can be prepared: %w", ownErr, err)
+	var ownErr error
+	for _, own := range engines {
+		found, err := own.probe(ctx, log, build)
+		if err == nil {
+			return found, nil
+		}
+		fmt.Fprintf(log, "the machine's own engine %s: %v\n", own.Client(), err)
+		if ownErr == nil {
+			ownErr = err
+		}
+	}
+	if errors.Is(ownErr, errPlatform) {
+		return Engine{}, ownErr
+	}
+	first := engines[0]
+	here := thisMachine(first)
+	if err := here.mayPrepare(); err != nil {
+		return Engine{}, fmt.Errorf("cannot run nodes with %s: %w (%w); %s", first.Client(), ownErr, err, here.repair(ownErr))
+	}
+	return findPrivate(ctx, log, build, "the machine's own engine cannot run nodes: "+ownErr.Error())
+}
+
+// findPrivate returns the private engine, which it starts if it does not run.
+func findPrivate(ctx context.Context, log io.Writer, build Build, why string) (Engine, error) {
+	private := privateEngine()
+	private.Why = why
+	if running, err := private.probe(ctx, log, build); err == nil {
+		return running, nil
 	}
 	if err := startPrivate(ctx, log, build); err != nil {
 		return Engine{}, err
 	}
-	if err := private.probe(ctx, log, build); err != nil {
+	running, err := private.probe(ctx, log, build)
+	if err != nil {
 		return Engine{}, fmt.Errorf("the private engine cannot run privileged containers either: %w; see %s", err, daemonLog)
 	}
-	return private, nil
+	return running, nil
 }
+
+func privateEngine() Engine { return Engine{Host: "unix://" + socket, Private: true} }
 
 // forgetPrivate undoes `eval "$(make env)"` for this process. Otherwise the private engine would
 // look like the machine's own.
@@ -86,35 +119,49 @@ func forgetPrivate() {
 // Running returns the engine of an existing cluster. It starts no engine.
 func Running(ctx context.Context, log io.Writer) (Engine, bool) {
 	forgetPrivate()
-	private := Engine{Host: "unix://" + socket, Private: true}
-	if private.answers(ctx, log) {
+	if private, runs := runningPrivate(ctx, log); runs {
 		return private, true
 	}
-	own := Engine{}
-	return own, own.answers(ctx, log)
-}
-
-func (e Engine) answers(ctx context.Context, log io.Writer) bool {
-	_, err := e.Docker("version", "--format", "{{.Server.Version}}").Output(ctx, log)
-	return err == nil
-}
-
-// probe runs a privileged container, because no check of the machine would be reliable.
-func (e Engine) probe(ctx context.Context, log io.Writer, build Build) error {
-	if !e.answers(ctx, log) {
-		return fmt.Errorf("no Docker engine answers")
+	engines, err := ownEngines(ctx, log)
+	if err != nil || engines[0].Info == (Info{}) {
+		return Engine{}, false
 	}
-	if _, err := e.Docker("image", "inspect", probeImage).Output(ctx, io.Discard); err != nil {
+	return engines[0], true
+}
+
+// runningPrivate returns the private engine if it answers, unless the user has chosen another one:
+// call forgetPrivate first.
+func runningPrivate(ctx context.Context, log io.Writer) (Engine, bool) {
+	chosen := os.Getenv(ProviderVariable)
+	if os.Getenv("DOCKER_HOST") != "" || chosen != "" && chosen != docker {
+		return Engine{}, false
+	}
+	private, err := privateEngine().ask(ctx, log)
+	private.Why = "it already runs, and stays in use until make down"
+	return private, err == nil
+}
+
+// probe runs a privileged container, because no check of the machine would be reliable. It returns
+// the engine with its Info.
+func (e Engine) probe(ctx context.Context, log io.Writer, build Build) (Engine, error) {
+	e, err := e.ask(ctx, log)
+	if err != nil {
+		return e, err
+	}
+	if _, err := e.Docker("image", "inspect", e.probeImage()).Output(ctx, io.Discard); err != nil {
 		if err := e.importProbe(ctx, log, build); err != nil {
-			return err
+			return e, err
 		}
 	}
-	run := e.Docker("run", "--rm", "--privileged", "--network", "none", probeImage, "/probe")
+	run := e.Docker("run", "--rm", "--privileged", "--network", "none", e.probeImage(), "/probe")
 	if err := run.Run(ctx, log); err != nil {
-		return fmt.Errorf("the engine refuses privileged containers: %w", err)
+		return e, fmt.Errorf("%w: %w", errNoPrivileges, err)
 	}
-	return nil
+	return e, nil
 }
+
+// probeImage names the architecture, because a virtual machine may have changed it.
+func (e Engine) probeImage() string { return probeImage + "-" + e.Info.Platform.Arch }
 
 func (e Engine) importProbe(ctx context.Context, log io.Writer, build Build) error {
 	dir, err := os.MkdirTemp("", "bulkhead-probe")
@@ -123,14 +170,14 @@ func (e Engine) importProbe(ctx context.Context, log io.Writer, build Build) err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary := filepath.Join(dir, "probe")
-	if err := build(ctx, log, "./kind/host/probe", binary); err != nil {
+	if err := build(ctx, log, e.Info.Platform, "./kind/host/probe", binary); err != nil {
 		return err
 	}
 	archive, err := tarOf("probe", binary)
 	if err != nil {
 		return err
 	}
-	load := e.Docker("import", "-", probeImage)
+	load := e.Docker("import", "-", e.probeImage())
 	load.Stdin = archive
 	return load.Run(ctx, log)
 }

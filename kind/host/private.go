@@ -5,11 +5,10 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,33 +33,26 @@ const (
 	startLimit = 2 * time.Minute
 )
 
-// Build builds a static binary at output from a package of this module.
-type Build func(ctx context.Context, log io.Writer, pkg, output string) error
-
-func canPrepare() error {
-	if os.Geteuid() != 0 {
-		return errors.New("must run as root; or use a Docker that may run privileged containers")
-	}
-	if _, err := os.Stat("/etc/debian_version"); err != nil {
-		return errors.New("supported on Debian only; use a Docker that may run privileged containers")
-	}
-	return nil
-}
+// Build builds a static binary for the platform at output, from a package of this module.
+type Build func(ctx context.Context, log io.Writer, platform Platform, pkg, output string) error
 
 // Install installs Debian packages if their programs are missing. programs maps each program to its
 // packages, separated by spaces.
 func Install(ctx context.Context, log io.Writer, programs map[string]string) error {
-	var missing []string
-	for program, pkg := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			missing = append(missing, strings.Fields(pkg)...)
+	var missing, packages []string
+	for program, names := range programs {
+		if !installed(program) {
+			missing = append(missing, program)
+			packages = append(packages, strings.Fields(names)...)
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := canPrepare(); err != nil {
-		return fmt.Errorf("the Debian packages %s are missing: %w", strings.Join(missing, ", "), err)
+	slices.Sort(missing)
+	slices.Sort(packages)
+	if err := thisMachine(Engine{}).mayInstall(missing, packages); err != nil {
+		return err
 	}
 	update := progress.Command{Args: []string{"apt-get", "update", "-qq"}}
 	if err := update.Run(ctx, log); err != nil {
@@ -68,8 +60,20 @@ func Install(ctx context.Context, log io.Writer, programs map[string]string) err
 	}
 	return progress.Command{
 		Env:  []string{"DEBIAN_FRONTEND=noninteractive"},
-		Args: append([]string{"apt-get", "install", "-y", "-qq", "--no-install-recommends"}, missing...),
+		Args: append([]string{"apt-get", "install", "-y", "-qq", "--no-install-recommends"}, packages...),
 	}.Run(ctx, log)
+}
+
+// mayInstall returns an error with the command to run if this process cannot install packages.
+func (m machine) mayInstall(programs, packages []string) error {
+	switch {
+	case m.family != "debian":
+		return fmt.Errorf("cannot continue without these programs: %s; install them", strings.Join(programs, ", "))
+	case !m.root:
+		return fmt.Errorf("cannot continue without these programs: %s; run: sudo apt-get install --yes %s",
+			strings.Join(programs, ", "), strings.Join(packages, " "))
+	}
+	return nil
 }
 
 func startPrivate(ctx context.Context, log io.Writer, build Build) error {
@@ -83,7 +87,7 @@ func startPrivate(ctx context.Context, log io.Writer, build Build) error {
 			return fmt.Errorf("preparing the private engine: %w", err)
 		}
 	}
-	if err := build(ctx, log, "./kind/host/runc-wrapper", wrapper); err != nil {
+	if err := build(ctx, log, Here(), "./kind/host/runc-wrapper", wrapper); err != nil {
 		return err
 	}
 	// Use a separate configuration: the machine's daemon.json belongs to another daemon.

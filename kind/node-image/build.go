@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
@@ -17,12 +18,15 @@ import (
 
 // Builder builds the node image with one engine. It must not run two builds at the same time.
 type Builder struct {
-	Engine host.Engine
+	Engine  host.Engine
+	Release Release
 	// Root is the checkout. Work is a folder that git ignores and that may be deleted at any time.
 	Root, Work string
 	// KindDir is the folder of the kind module. KindVersion is its version.
 	KindDir, KindVersion string
 	Progress             *progress.Reporter
+	// Compiled is called when the compiler has ended. Then one processor is free.
+	Compiled func()
 }
 
 func (b *Builder) source() string            { return filepath.Join(b.Root, "kind", "node-image") }
@@ -37,14 +41,15 @@ func (b *Builder) exists(ctx context.Context, image string) bool {
 // Ensure returns the tag of the image. It builds the image if the engine lacks it. It reuses the
 // results of an interrupted build.
 func (b *Builder) Ensure(ctx context.Context) (string, error) {
-	tag, err := Tag(b.source(), b.KindVersion)
+	tag, err := b.tag(b.Release)
 	if err != nil || b.exists(ctx, tag) {
 		return tag, err
 	}
-	if os.Geteuid() != 0 {
-		return "", fmt.Errorf(
-			"building the node image from source takes root (debootstrap, chroot): run as root, or set NODE_IMAGE to an image " +
-				"that can be pulled")
+	if err := checkBuild(host.Here(), b.Engine, os.Geteuid() == 0); err != nil {
+		return "", err
+	}
+	if err := host.CheckPrerequisites(b.Engine, host.Needs{Compile: true}); err != nil {
+		return "", err
 	}
 	unlock, err := lock(ctx, b.Progress)
 	if err != nil {
@@ -59,7 +64,7 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	b.Progress.Logf("Building the node image %s from source: once on this machine, about 11 minutes on two cores.", tag)
+	b.Progress.Logf("Building the node image %s from source: once on this machine, up to 11 minutes on two cores.", tag)
 	// debootstrap waits for a mirror while the compiler uses both cores.
 	debian := progress.Begin(ctx, b.debootstrap)
 	defer debian.Stop()
@@ -68,8 +73,31 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	b.removeOlder(ctx, tag)
+	b.removeOlder(ctx)
 	return tag, os.RemoveAll(b.Work)
+}
+
+func (b *Builder) tag(release Release) (string, error) {
+	return release.Tag(b.source(), b.KindVersion, b.Engine.Info.Platform.Arch)
+}
+
+// checkBuild returns an error if this machine cannot build an image for the engine. The build runs
+// Debian's programs in a root file system.
+func checkBuild(here host.Platform, engine host.Engine, root bool) error {
+	platform := engine.Info.Platform
+	const pull = "set NODE_IMAGE to an image that can be pulled"
+	switch {
+	case here.OS != "linux":
+		return fmt.Errorf("cannot build the node image on %s: it takes debootstrap and chroot; %s", here.OS, pull)
+	case here.Arch != platform.Arch:
+		return fmt.Errorf("cannot build the node image for %s on %s: the build runs programs of the image; %s", platform.Arch,
+			here.Arch, pull)
+	case engine.Client() != "docker":
+		return fmt.Errorf("cannot build the node image with %s: this was tried with Docker only; %s", engine.Client(), pull)
+	case !root:
+		return fmt.Errorf("cannot build the node image: debootstrap and chroot take root; run: sudo make up, or %s", pull)
+	}
+	return nil
 }
 
 type step struct {
@@ -79,7 +107,10 @@ type step struct {
 
 func (b *Builder) steps(tag string, debian *progress.Background) []step {
 	return []step{
-		{"compiling " + names(modules), b.compileAll},
+		{"compiling " + names(b.Release.modules()), func(ctx context.Context, log io.Writer) error {
+			defer b.Compiled()
+			return b.compileAll(ctx, log)
+		}},
 		{"making the root file system", func(ctx context.Context, log io.Writer) error {
 			if err := debian.Wait(log); err != nil {
 				return err
@@ -93,15 +124,23 @@ func (b *Builder) steps(tag string, debian *progress.Background) []step {
 	}
 }
 
-// removeOlder removes the images of other inputs to free disk space. Docker does not remove an
-// image that a container uses, so the next build tries again.
-func (b *Builder) removeOlder(ctx context.Context, keep string) {
+// removeOlder removes the images of other inputs to free disk space. It keeps the current image of each
+// release. Docker does not remove an image that a container uses, so the next build tries again.
+func (b *Builder) removeOlder(ctx context.Context) {
+	var keep []string
+	for _, release := range releases {
+		tag, err := b.tag(release)
+		if err != nil {
+			return
+		}
+		keep = append(keep, tag)
+	}
 	out, err := b.Engine.Docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", repository).Output(ctx, io.Discard)
 	if err != nil {
 		return
 	}
 	for _, image := range strings.Fields(out) {
-		if image != keep {
+		if !slices.Contains(keep, image) {
 			_ = b.Engine.Docker("image", "rm", image).Run(ctx, io.Discard)
 		}
 	}

@@ -16,21 +16,25 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
-// compileAll compiles Kubernetes, which takes longest, and the other modules in parallel to it. So
-// both cores have work while one compilation links or waits for sources. Both write to log, which
-// must be safe for concurrent use.
+// compileAll compiles Kubernetes, which takes longest, and containerd in parallel to it. So both cores
+// have work while one compilation links or waits for sources. The other modules use the versions of
+// packages that Kubernetes uses. They are compiled after it, so that only few packages are left.
 func (b *Builder) compileAll(ctx context.Context, log io.Writer) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return b.compile(ctx, log, modules[0]) })
-	group.Go(func() error {
-		for _, m := range modules[1:] {
-			if err := b.compile(ctx, log, m); err != nil {
-				return err
-			}
+	modules := b.Release.modules()
+	group, inGroup := errgroup.WithContext(ctx)
+	for _, m := range modules[:2] {
+		// Both write to log, which must be safe for concurrent use.
+		group.Go(func() error { return b.compile(inGroup, log, m) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, m := range modules[2:] {
+		if err := b.compile(ctx, log, m); err != nil {
+			return err
 		}
-		return nil
-	})
-	return group.Wait()
+	}
+	return nil
 }
 
 func names(modules []module) string {
@@ -41,19 +45,19 @@ func names(modules []module) string {
 	return strings.Join(all, ", ")
 }
 
-// compile builds every program that the module pins as a tool.
+// compile builds the programs of a module for the engine.
 func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
 	if err := os.MkdirAll(b.bin(), 0o755); err != nil {
 		return err
 	}
-	args := []string{"go", "build", "-trimpath", "-o", b.bin() + string(filepath.Separator), "-ldflags", ldflags()}
+	args := []string{"go", "build", "-trimpath", "-o", b.bin() + string(filepath.Separator), "-ldflags", b.Release.ldflags()}
 	if m.tags != "" {
 		args = append(args, "-tags", m.tags)
 	}
 	build := progress.Command{
 		Dir:  filepath.Join(b.source(), m.dir),
-		Env:  []string{"CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off"},
-		Args: append(args, "tool"),
+		Env:  b.goEnv(),
+		Args: append(args, m.packages),
 	}
 	if err := build.Run(ctx, log); err != nil {
 		return fmt.Errorf("compiling %s: %w", m.dir, err)
@@ -66,14 +70,18 @@ func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
 	return nil
 }
 
+func (b *Builder) goEnv() []string {
+	return append(b.Engine.Info.Platform.Env(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off")
+}
+
 // ldflags returns the flags that set the version in Kubernetes programs. Without them, kubeadm and
 // kubelet report v0.0.0 and reject each other.
-func ldflags() string {
-	parts := strings.SplitN(strings.TrimPrefix(KubernetesVersion, "v"), ".", 3)
+func (r Release) ldflags() string {
+	parts := strings.SplitN(strings.TrimPrefix(r.Version, "v"), ".", 3)
 	const pkg = "k8s.io/component-base/version."
 	flags := []string{"-s", "-w"}
 	for name, value := range map[string]string{
-		"gitVersion": KubernetesVersion, "gitMajor": parts[0], "gitMinor": parts[1],
+		"gitVersion": r.Version, "gitMajor": parts[0], "gitMinor": parts[1],
 		"gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
 	} {
 		flags = append(flags, fmt.Sprintf("-X %s%s=%s", pkg, name, value))
@@ -97,7 +105,7 @@ func (b *Builder) runRootfs(ctx context.Context, log io.Writer, part string) err
 	return progress.Command{
 		Dir: b.source(),
 		Env: []string{
-			"ROOTFS=" + b.rootfs(), "BIN=" + b.bin(), "VERSION=" + KubernetesVersion, "PAUSE=" + pauseImage,
+			"ROOTFS=" + b.rootfs(), "BIN=" + b.bin(), "VERSION=" + b.Release.Version, "PAUSE=" + b.Release.pause,
 			"KIND_FILES=" + filepath.Join(b.KindDir, "images", "base", "files"),
 		},
 		Args: []string{"./rootfs.sh", part},

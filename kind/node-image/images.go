@@ -26,22 +26,22 @@ type image struct {
 
 func (b *Builder) images() []image {
 	kube := func(program string) image {
-		return image{name: "registry.k8s.io/" + program + ":" + KubernetesVersion, program: program,
+		return image{name: "registry.k8s.io/" + program + ":" + b.Release.Version, program: program,
 			path: "/usr/local/bin/" + program}
 	}
 	proxy := kube("kube-proxy")
 	proxy.root = filepath.Join(b.Work, "kube-proxy")
 	return []image{
 		kube("kube-apiserver"), kube("kube-controller-manager"), kube("kube-scheduler"), proxy,
-		{name: etcdImage, program: "etcd", path: "/usr/local/bin/etcd"},
-		{name: corednsImage, program: "coredns", path: "/coredns", entrypoint: true},
-		{name: pauseImage, program: "pause", path: "/pause", entrypoint: true},
+		{name: b.Release.etcd, program: "etcd", path: "/usr/local/bin/etcd"},
+		{name: b.Release.coredns, program: "coredns", path: "/coredns", entrypoint: true},
+		{name: b.Release.pause, program: "pause", path: "/pause", entrypoint: true},
 	}
 }
 
 func (b *Builder) makeImages(ctx context.Context, log io.Writer) error {
 	pause := progress.Command{
-		Dir: b.Root, Env: []string{"CGO_ENABLED=0"},
+		Dir: b.Root, Env: b.goEnv(),
 		Args: []string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", b.binary("pause"), "./kind/node-image/pause"},
 	}
 	if err := pause.Run(ctx, log); err != nil {

@@ -19,7 +19,7 @@ func TestTagFollowsTheInputs(t *testing.T) {
 	}
 	tag := func(kindVersion string) string {
 		t.Helper()
-		tag, err := Tag(dir, kindVersion)
+		tag, err := releases[0].Tag(dir, kindVersion, "amd64")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestTagFollowsTheInputs(t *testing.T) {
 	if other := tag("v1"); other == first {
 		t.Error("another content has the same tag")
 	}
-	if _, err := Tag(filepath.Join(dir, "missing"), "v1"); err == nil {
+	if _, err := releases[0].Tag(filepath.Join(dir, "missing"), "v1", "amd64"); err == nil {
 		t.Error("a folder that is not there was hashed")
 	}
 }

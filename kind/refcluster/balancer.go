@@ -9,7 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"time"
+
+	nodeimage "github.com/bulkhead-k8s/bulkhead/kind/node-image"
 )
 
 // balancerImage is the image that kind starts in front of several control planes. Its name is in
@@ -19,12 +20,6 @@ const balancerImage = "docker.io/envoyproxy/envoy:v1.36.2"
 // builtHere is the label of an image of that name that was built from this checkout.
 const builtHere = "dev.bulkhead.load-balancer"
 
-// balancerReach and balancerPull limit the time for the registry to answer and for the download.
-const (
-	balancerReach = 10 * time.Second
-	balancerPull  = 5 * time.Minute
-)
-
 // ensureBalancerImage pulls the image. If no registry answers, it builds an image of the same name
 // with the small load balancer in kind/loadbalancer. kind needs a shell in it, so it is built on the
 // node image.
@@ -32,7 +27,7 @@ func (c *Cluster) ensureBalancerImage(ctx context.Context, log io.Writer, nodeIm
 	if exists, ours := c.balancerImageExists(ctx); exists && !ours {
 		return nil
 	}
-	if !c.Engine.Private && c.pullBalancer(ctx, log) == nil {
+	if !c.Engine.Private && nodeimage.Fetch(ctx, log, c.Engine, balancerImage) == nil {
 		return nil
 	}
 	return c.buildBalancer(ctx, log, nodeImage)
@@ -45,17 +40,6 @@ func (c *Cluster) balancerImageExists(ctx context.Context) (exists, ours bool) {
 	return err == nil, err == nil && label == "true"
 }
 
-func (c *Cluster) pullBalancer(ctx context.Context, log io.Writer) error {
-	reach, cancel := context.WithTimeout(ctx, balancerReach)
-	defer cancel()
-	if _, err := c.Engine.Docker("manifest", "inspect", balancerImage).Output(reach, log); err != nil {
-		return err
-	}
-	pull, cancel := context.WithTimeout(ctx, balancerPull)
-	defer cancel()
-	return c.Engine.Docker("pull", balancerImage).Run(pull, log)
-}
-
 func (c *Cluster) buildBalancer(ctx context.Context, log io.Writer, nodeImage string) error {
 	staging := filepath.Join(c.Output, "load-balancer")
 	if err := os.MkdirAll(staging, 0o755); err != nil {
@@ -63,7 +47,8 @@ func (c *Cluster) buildBalancer(ctx context.Context, log io.Writer, nodeImage st
 	}
 	defer func() { _ = os.RemoveAll(staging) }()
 	workshop := Workshop{Root: c.Root, Output: c.Output, Progress: c.Progress}
-	if err := workshop.BuildStatic(ctx, log, "./kind/loadbalancer", filepath.Join(staging, "envoy")); err != nil {
+	if err := workshop.BuildStatic(ctx, log, c.Engine.Info.Platform, "./kind/loadbalancer",
+		filepath.Join(staging, "envoy")); err != nil {
 		return err
 	}
 	// The node image stops with a signal for systemd.

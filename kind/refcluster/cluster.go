@@ -49,13 +49,27 @@ func New(engine host.Engine, name, root, output string, report *progress.Reporte
 	c := &Cluster{
 		Name: name, Engine: engine, Root: root, Output: output, Progress: report, Size: DefaultSize,
 		Hardening: AllHardening(),
-		provider:  kind.NewProvider(kind.ProviderWithDocker(), kind.ProviderWithLogger(log.NoopLogger{})),
+		provider:  kind.NewProvider(providerOf(engine.Client()), kind.ProviderWithLogger(log.NoopLogger{})),
 	}
 	if size, err := c.existingSize(); err == nil {
 		c.Size = size
 	}
 	return c, nil
 }
+
+// providerOf returns kind's provider for the client of an engine.
+func providerOf(client string) kind.ProviderOption {
+	switch client {
+	case "docker":
+		return kind.ProviderWithDocker()
+	case "podman":
+		return kind.ProviderWithPodman()
+	}
+	return kind.ProviderWithNerdctl(client)
+}
+
+// nodeBin is the folder of the programs that run in the nodes.
+func (c *Cluster) nodeBin() string { return nodeBin(c.Output, host.Here(), c.Engine.Info.Platform) }
 
 // ControlPlane returns the name of the first control-plane node.
 func (c *Cluster) ControlPlane() string { return c.Name + "-control-plane" }
@@ -160,7 +174,7 @@ func (c *Cluster) prepareConfig(ctx context.Context, log io.Writer) (*v1alpha4.C
 	if err != nil {
 		return nil, err
 	}
-	return clusterConfig(c.Name, c.Size, folders, detectTraits(c.Engine.Private), patches)
+	return clusterConfig(c.Name, c.Size, folders, traitsOf(c.Engine), patches)
 }
 
 // marker is a file in the control-plane node. It exists once the cluster is complete. It says what

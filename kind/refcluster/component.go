@@ -64,7 +64,7 @@ func (c *Cluster) buildComponentImage(ctx context.Context, log io.Writer) (strin
 		if !tool.component {
 			continue
 		}
-		if err := copyFile(filepath.Join(c.Output, "bin", tool.name), filepath.Join(staging, tool.name)); err != nil {
+		if err := copyFile(filepath.Join(c.nodeBin(), tool.name), filepath.Join(staging, tool.name)); err != nil {
 			return "", err
 		}
 		if err := os.Chmod(filepath.Join(staging, tool.name), 0o755); err != nil {

@@ -8,13 +8,13 @@ package refcluster
 import (
 	_ "embed"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	"sigs.k8s.io/yaml"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
 )
 
 // DefaultName is the name of the cluster if the user gives none. It is also the prefix of the node
@@ -97,9 +97,8 @@ func clusterConfig(name string, size Size, folders hostFolders, traits hostTrait
 	return config, err
 }
 
-// detectTraits checks the machine that runs the engine. If the engine runs on another machine, it
-// runs privileged containers, so the result does not matter.
-func detectTraits(privateEngine bool) hostTraits {
-	_, err := os.Stat(filepath.Join("/sys/fs/cgroup", "cgroup.controllers"))
-	return hostTraits{cgroupV1: os.IsNotExist(err), noSysResource: privateEngine}
+// traitsOf returns what the engine's machine lacks. Only the private engine is for machines without
+// CAP_SYS_RESOURCE: any other engine has run a privileged container with all capabilities.
+func traitsOf(engine host.Engine) hostTraits {
+	return hostTraits{cgroupV1: engine.Info.CgroupV1, noSysResource: engine.Private}
 }

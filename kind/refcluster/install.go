@@ -142,8 +142,8 @@ func (c *Cluster) PutInstallers(ctx context.Context) error {
 // putInstaller renames the program into place, because an older one may be running.
 func (c *Cluster) putInstaller(ctx context.Context, log io.Writer, node string) error {
 	const staged = "/usr/local/bin/.bulkhead-new"
-	if err := c.Engine.Docker("cp", filepath.Join(c.Output, "bin", "bulkhead"), node+":"+staged).Run(ctx,
-		log); err != nil {
+	program := filepath.Join(c.nodeBin(), "bulkhead")
+	if err := c.Engine.Docker("cp", program, node+":"+staged).Run(ctx, log); err != nil {
 		return err
 	}
 	_, err := c.exec(ctx, log, node, "mv", staged, "/usr/local/bin/bulkhead")

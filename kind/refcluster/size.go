@@ -5,14 +5,10 @@ package refcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	"sigs.k8s.io/kind/pkg/cluster/constants"
@@ -81,13 +77,8 @@ func (c *Cluster) existingSize() (Size, error) {
 	return size, size.Check()
 }
 
-// prepareForSize prepares the machine for more nodes than two.
+// prepareForSize gets the image of the load balancer if there are several control planes.
 func (c *Cluster) prepareForSize(ctx context.Context, nodeImage string) error {
-	if len(c.nodes()) > 2 {
-		if err := ensureInotify(inotifyFile, c.Engine.Private); err != nil {
-			return err
-		}
-	}
 	if c.Size.ControlPlanes == 1 {
 		return nil
 	}
@@ -96,35 +87,5 @@ func (c *Cluster) prepareForSize(ctx context.Context, nodeImage string) error {
 	})
 }
 
-const (
-	// inotifyFile limits the inotify instances of a user. All nodes share root's limit. With Linux'
-	// default of 128, kube-proxy fails on a machine with four nodes ("too many open files",
-	// https://kind.sigs.k8s.io/docs/user/known-issues/).
-	inotifyFile    = "/proc/sys/fs/inotify/max_user_instances"
-	inotifyMinimum = 512
-)
-
-// ensureInotify raises the limit on a machine with a private engine, which is already changed for
-// the clusters. On any other machine it only checks. On a machine without this file, the engine runs
-// in a virtual machine with its own limit.
-func ensureInotify(file string, raise bool) error {
-	raw, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	limit, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", file, err)
-	}
-	switch {
-	case limit >= inotifyMinimum:
-		return nil
-	case raise:
-		return os.WriteFile(file, []byte(strconv.Itoa(inotifyMinimum)), 0o644)
-	}
-	return fmt.Errorf("cannot run more than two nodes: fs.inotify.max_user_instances is %d. Run as root: "+
-		"sysctl fs.inotify.max_user_instances=%d", limit, inotifyMinimum)
-}
+// Nodes is the number of nodes.
+func (s Size) Nodes() int { return s.ControlPlanes + s.Workers }

@@ -52,37 +52,6 @@ func TestSizeCheck(t *testing.T) {
 	}
 }
 
-func TestEnsureInotify(t *testing.T) {
-	for _, tc := range []struct {
-		name, before string
-		raise        bool
-		after, err   string
-	}{
-		{"a private engine: too low is raised", "128\n", true, "512", ""},
-		{"another engine: too low is an error", "128\n", false, "128\n", "sysctl fs.inotify.max_user_instances=512"},
-		{"another engine: high enough", "512\n", false, "512\n", ""},
-		{"a private engine: a higher limit stays", "8192\n", true, "8192\n", ""},
-		{"not a number", "many", true, "many", "reading"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "max_user_instances")
-			if err := os.WriteFile(file, []byte(tc.before), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			err := ensureInotify(file, tc.raise)
-			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
-				t.Errorf("error: %v", err)
-			}
-			if after, err := os.ReadFile(file); err != nil || string(after) != tc.after {
-				t.Errorf("after: %q, error %v", after, err)
-			}
-		})
-	}
-	if err := ensureInotify(filepath.Join(t.TempDir(), "missing"), false); err != nil {
-		t.Errorf("an engine in a virtual machine: %v", err)
-	}
-}
-
 // The name of the image is in an internal package of kind.
 func TestBalancerImageIsTheImageOfKind(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kind").Output()

@@ -36,7 +36,7 @@ func (j *job) kubeconfig() string {
 
 // up creates the job's cluster with the profile, or switches it to the profile.
 func (j *job) up(ctx context.Context, profile string, flags ...string) error {
-	return j.step(ctx, "make up PROFILE="+profile, func(*result) error {
+	return j.part(ctx, "make up PROFILE="+profile, func(*result) error {
 		// While a heavy spec runs on another cluster, nodes take minutes to start.
 		unlock, err := progress.Lock(ctx, j.path(progress.MachineLock), func() {
 			fmt.Fprintln(j.out, "    waiting for a heavy spec of another job")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
@@ -16,15 +17,7 @@ const selected = "selected"
 
 // endToEnd runs the suites on the current cluster.
 func endToEnd(ctx context.Context, j *job, profile, label string) error {
-	if err := j.prepare(ctx); err != nil {
-		return err
-	}
-	if os.Getenv("E2E_KUBECONFIG") == "" && j.refcluster(ctx, "status") != nil {
-		if err := j.up(ctx, profile); err != nil {
-			return err
-		}
-	}
-	profile, err := j.installedProfile(ctx)
+	profile, err := j.ready(ctx, profile)
 	if err != nil {
 		return err
 	}
@@ -40,13 +33,30 @@ func endToEnd(ctx context.Context, j *job, profile, label string) error {
 	return j.specs(ctx, profile, rules, nodeScope, crawl, disruptive, nodeScopeDisruptive, certificates)
 }
 
+// ready builds the tools, creates a cluster with the profile if none is up, and returns the profile of
+// the cluster.
+func (j *job) ready(ctx context.Context, profile string) (string, error) {
+	if err := j.prepare(ctx); err != nil {
+		return "", err
+	}
+	if os.Getenv("E2E_KUBECONFIG") == "" && j.refcluster(ctx, "status") != nil {
+		if err := j.up(ctx, profile); err != nil {
+			return "", err
+		}
+	}
+	return j.installedProfile(ctx)
+}
+
 // everything runs verify, unit, and the suites in all three profiles, on new clusters.
 //
 // Two cores are too few for two suites at a time: specs fail because the API servers are slow. So
 // heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
 // to wait, for certificates or for the effects of its disruptions. Fuzzing is not heavy: it has the
 // lowest priority.
-func everything(ctx context.Context, j *job) error {
+//
+// After the limit no part starts, so that the run ends, with its count, before a CI system kills it.
+func everything(ctx context.Context, j *job, limit time.Duration) error {
+	j.results.limit = limit
 	err := errors.Join(os.Setenv("E2E_KUBECONFIG", ""), os.Setenv("E2E_PROFILE", ""),
 		// Set explicitly: specs must fail, not skip, if docker does not work.
 		os.Setenv("E2E_NODE_EXEC", "docker exec -i {node}"))
@@ -78,7 +88,7 @@ func hardened(ctx context.Context, j *job) error {
 	if err := j.up(ctx, "hardened", "--fresh"); err != nil {
 		return err
 	}
-	err := j.specs(ctx, "hardened", rules, nodeScope, crawl)
+	err := j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl)
 	j.unblock()
 	return errors.Join(err, j.specs(ctx, "hardened", disruptive))
 }
@@ -100,11 +110,11 @@ func others(ctx context.Context, j *job) (err error) {
 	defer func() { err = errors.Join(err, j.down(ctx)) }()
 	inTree := j.up(ctx, "in-tree", "--fresh")
 	if inTree == nil {
-		inTree = errors.Join(dryRun(ctx, j), j.specs(ctx, "in-tree", rules, disruptive, crawl))
+		inTree = errors.Join(dryRun(ctx, j), j.specs(ctx, "in-tree", rulesOf["in-tree"], disruptive))
 	}
 	parity := j.up(ctx, "parity")
 	if parity == nil {
-		parity = j.specs(ctx, "parity", rules, disruptive)
+		parity = j.specs(ctx, "parity", rulesOf["parity"], disruptive)
 	}
 	again := j.up(ctx, "hardened")
 	j.unblock()
@@ -137,7 +147,7 @@ func highAvailability(ctx context.Context, j *job) error {
 }
 
 func dryRun(ctx context.Context, j *job) error {
-	return j.step(ctx, "manifests against the API server", func(r *result) error {
+	return j.part(ctx, "manifests against the API server", func(r *result) error {
 		if err := j.run(j.command(ctx, "env", "KUBECONFIG="+j.kubeconfig(), "scripts/verify.sh", "dry-run")); err != nil {
 			return err
 		}

@@ -129,6 +129,19 @@ func (j *job) step(ctx context.Context, name string, do func(r *result) error) e
 	return err
 }
 
+// part is a step that does not start when the run's limit has passed. Then it counts as skipped.
+func (j *job) part(ctx context.Context, name string, do func(r *result) error) error {
+	if limit := j.results.limit; limit == 0 || time.Since(j.results.started) < limit || ctx.Err() != nil {
+		return j.step(ctx, name, do)
+	}
+	return j.step(ctx, name, func(r *result) error {
+		fmt.Fprintf(j.out, "    %s: skipped: no part starts after %s; for all parts, run make test TEST_LIMIT=0\n", name,
+			j.results.limit)
+		r.skipped++
+		return nil
+	})
+}
+
 func (j *job) beat(name string, ended <-chan struct{}) {
 	started, ticker := time.Now(), time.NewTicker(heartbeat)
 	defer ticker.Stop()

@@ -6,6 +6,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,5 +112,52 @@ func TestEverySuiteRunsOnce(t *testing.T) {
 	got := slices.Sorted(slices.Values(slices.Concat(other, special)))
 	if diff := cmp.Diff(all, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestNoPartStartsAfterTheLimit(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		limit time.Duration
+		end   string
+	}{
+		{"the limit has passed", time.Minute, "\n\n1 passed, 0 failed, 1 skipped\n"},
+		{"the limit has not passed", time.Hour, "\n\n2 passed, 0 failed, 0 skipped\n"},
+		{"no limit", 0, "\n\n2 passed, 0 failed, 0 skipped\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out strings.Builder
+				j := &job{out: &out, results: &results{started: time.Now(), limit: tc.limit}}
+				pass := func(r *result) error {
+					r.passed++
+					return nil
+				}
+				err := j.part(t.Context(), "early", pass)
+				time.Sleep(2 * time.Minute)
+				err = errors.Join(err, j.part(t.Context(), "late", pass), j.results.summarize(&out, nil))
+				if err != nil || !strings.HasSuffix(out.String(), tc.end) {
+					t.Errorf("err = %v; the output does not end with %q:\n%s", err, tc.end, &out)
+				}
+			})
+		})
+	}
+}
+
+func TestTemporaryFilesCanRun(t *testing.T) {
+	directory, remove, err := temporary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(directory, "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := exec.CommandContext(t.Context(), program).Run(); err != nil {
+		t.Error(err)
+	}
+	remove()
+	if _, err := os.Stat(directory); !os.IsNotExist(err) {
+		t.Errorf("%s is still there: %v", directory, err)
 	}
 }

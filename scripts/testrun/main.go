@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -47,13 +48,31 @@ func command() *cobra.Command {
 	}
 	add("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, govulncheck", verify)
 	add("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit)
-	add("all", "verify, unit, and end-to-end in all three profiles", everything)
+	var limit time.Duration
+	all := add("all", "verify, unit, and end-to-end in all three profiles",
+		func(ctx context.Context, j *job) error { return everything(ctx, j, limit) })
+	all.Flags().DurationVar(&limit, "limit", 0, "no part starts later than this; what is left out counts as skipped")
 	add("ha", "All specs for several control planes, on a new cluster", highAvailability)
 
 	var profile, label string
+	failure := add("failure", "The long form of every disruption, on a cluster as for e2e; writes docs/reliability.md",
+		func(ctx context.Context, j *job) error { return failures(ctx, j, label) })
+	failure.Flags().StringVar(&label, "label", "", "a Ginkgo label filter, for example etcd-paused")
+
+	var minutes int
+	soaking := add("soak", "The soak test, on a cluster as for e2e; writes docs/soak.svg",
+		func(ctx context.Context, j *job) error { return soak(ctx, j, minutes) })
+	soaking.Flags().IntVar(&minutes, "minutes", 60, "duration")
+
 	e2e := add("e2e", "The end-to-end suites, on the cluster that is up, on E2E_KUBECONFIG, or on a new cluster",
 		func(ctx context.Context, j *job) error { return endToEnd(ctx, j, profile, label) })
 	e2e.Flags().StringVar(&profile, "profile", "hardened", "the profile of the new cluster if none is up")
 	e2e.Flags().StringVar(&label, "label", "", "a Ginkgo label filter, for example 'rule: containsAny NA-LEASE-3'")
+
+	var id string
+	one := add("attack", "One attack of docs/attacks.md as a story, on the cluster that is up, on E2E_KUBECONFIG, or on a "+
+		"new cluster", func(ctx context.Context, j *job) error { return attack(ctx, j, profile, id) })
+	one.Flags().StringVar(&profile, "profile", "hardened", "the profile of the new cluster if none is up")
+	one.Flags().StringVar(&id, "id", "", "the ID of the attack, for example T8")
 	return root
 }

@@ -45,8 +45,10 @@ func (r *result) fail(name, text string) {
 // results are the steps of all jobs. They are safe for concurrent use.
 type results struct {
 	started time.Time
-	mu      sync.Mutex
-	steps   []result
+	// limit is the time after which no part starts (see [job.part]). 0 means no limit.
+	limit time.Duration
+	mu    sync.Mutex
+	steps []result
 }
 
 func (r *results) add(step result) {

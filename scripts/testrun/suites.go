@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // selection is the specs of one call of Ginkgo: the specs in suites that match the label filter. If
@@ -19,12 +21,22 @@ type selection struct {
 	name, label string
 	procs       int
 	suites      []string
+	// timeout bounds the run. The default is 50 minutes. environment is added, as NAME=value.
+	timeout     time.Duration
+	environment []string
 }
 
-// Together, these selections run every spec once. Disruptive specs run alone.
+// Together, these selections run every spec. Disruptive specs run alone.
 var (
-	rules      = selection{name: "rules", label: "!disruptive", procs: 3}
-	disruptive = selection{name: "disruptive", label: "disruptive"}
+	rules = selection{name: "rules", label: "!disruptive", procs: 3}
+	// Of each attack, everything runs the unprotected form in in-tree, and the legitimate twin in
+	// hardened.
+	rulesOf = map[string]selection{
+		"hardened": {name: "rules", label: "!disruptive && !unprotected", procs: 3},
+		"parity":   {name: "rules", label: "!disruptive && !unprotected && !twin", procs: 3},
+		"in-tree":  {name: "rules", label: "!disruptive && !twin", procs: 3},
+	}
+	disruptive = selection{name: "disruptive", label: "disruptive && !long"}
 	// The crawl sends requests as fast as it can, so it runs alone.
 	crawl = selection{name: "crawl", suites: []string{"crawler"}}
 	// Node scope is optional: its suite runs in profile hardened.
@@ -88,7 +100,7 @@ func (j *job) compileSuites(ctx context.Context) error {
 func (j *job) specs(ctx context.Context, profile string, selections ...selection) error {
 	var errs error
 	for _, s := range selections {
-		errs = errors.Join(errs, j.step(ctx, "end-to-end, "+profile+": "+s.name, func(r *result) error {
+		errs = errors.Join(errs, j.part(ctx, "end-to-end, "+profile+": "+s.name, func(r *result) error {
 			return j.ginkgo(ctx, r, profile, s)
 		}))
 	}
@@ -107,16 +119,17 @@ func (j *job) ginkgo(ctx context.Context, r *result, profile string, s selection
 	}
 	junit := s.name + ".junit.xml"
 	cmd := []string{
-		j.path("bin", "ginkgo"), "run", "--no-color", "--keep-going", "--timeout=50m", "--poll-progress-after=90s",
-		"--silence-skips", "--output-dir=" + artifacts, "--junit-report=" + junit,
+		j.path("bin", "ginkgo"), "run", "--no-color", "--keep-going", "--poll-progress-after=90s",
+		"--timeout=" + cmp.Or(s.timeout, 50*time.Minute).String(), "--silence-skips",
+		"--output-dir=" + artifacts, "--junit-report=" + junit,
 		"--label-filter=" + s.label, fmt.Sprintf("--procs=%d", max(1, s.procs)),
 	}
 	for _, suite := range suites {
 		cmd = append(cmd, j.compiled(suite))
 	}
-	ran := j.run(j.withNodes(ctx, append([]string{
+	ran := j.run(j.withNodes(ctx, slices.Concat([]string{
 		"env", "E2E_KUBECONFIG=" + j.kubeconfig(), "E2E_PROFILE=" + profile, "E2E_ARTIFACTS=" + artifacts,
-	}, cmd...)...))
+	}, s.environment, cmd)...))
 	err = r.judge(ran, r.readJUnit(filepath.Join(artifacts, junit), suites...))
 	if err == nil && r.skipped > 0 && j.name != "" && profile == "hardened" {
 		// This profile has every feature, so a skipped spec means that a rule is not tested.

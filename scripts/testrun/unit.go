@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,8 +21,8 @@ import (
 
 // checks are names of functions in scripts/verify.sh.
 var checks = []string{
-	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "rules-doc", "docs-marks", "manifests",
-	govulncheck,
+	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "actionlint", "rules-doc", "docs-marks",
+	"manifests", govulncheck,
 }
 
 func verify(ctx context.Context, j *job) error {
@@ -50,14 +51,23 @@ func verify(ctx context.Context, j *job) error {
 func unit(ctx context.Context, j *job) error { return errors.Join(tests(ctx, j), fuzz(ctx, j)) }
 
 func tests(ctx context.Context, j *job) error {
-	errs := j.step(ctx, "unit tests, with the race detector", func(r *result) error {
+	concurrent, sequential, err := j.packages(ctx)
+	if err != nil {
+		return err
+	}
+	errs := j.part(ctx, "unit tests, with the race detector", func(r *result) error {
 		// The race detector needs cgo.
 		if err := host.Install(ctx, j.out, map[string]string{"gcc": "gcc libc6-dev"}); err != nil {
 			return err
 		}
-		return j.gotestsum(ctx, r, "unit", ".",
-			"env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m", "./...")
+		return j.gotestsum(ctx, r, "unit", ".", append([]string{
+			"env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m",
+		}, concurrent...)...)
 	})
+	errs = errors.Join(errs, j.part(ctx, "unit tests of the installer and the suites", func(r *result) error {
+		return j.gotestsum(ctx, r, "unit-sequential", ".", append([]string{"go", "test", "-json", "-timeout=15m"},
+			sequential...)...)
+	}))
 	// The tests of the pages of reports need a browser and a font. Without them they are skipped.
 	browser := map[string]string{"chromium": "chromium fonts-dejavu-core"}
 	if err := host.Install(ctx, j.out, browser); err != nil {
@@ -67,12 +77,35 @@ func tests(ctx context.Context, j *job) error {
 	// The tests of nested modules call upstream's code millions of times, in sequence. The race
 	// detector finds nothing there, and makes the tests ten times slower.
 	for _, module := range modules {
-		errs = errors.Join(errs, j.step(ctx, "tests of "+module, func(r *result) error {
+		errs = errors.Join(errs, j.part(ctx, "tests of "+module, func(r *result) error {
 			name := strings.ReplaceAll(module, "/", "-")
 			return j.gotestsum(ctx, r, name, module, "go", "test", "-json", "-timeout=10m", "./...")
 		}))
 	}
 	return errors.Join(errs, err)
+}
+
+// packages returns the packages of the root module. Sequential ones are tested without the race
+// detector: without a cluster, the suites only compare lists, and would be compiled a second time; and
+// the installer's thousands of interrupted runs, one after the other, take ten times as long with it.
+func (j *job) packages(ctx context.Context) (concurrent, sequential []string, err error) {
+	suites, err := j.findSuites(true)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := j.command(ctx, "go", "list", "./...").Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot list the packages: %w", err)
+	}
+	for name := range strings.FieldsSeq(string(list)) {
+		isSuite := strings.HasSuffix(path.Dir(name), "/e2e") && slices.Contains(suites, path.Base(name))
+		if isSuite || strings.HasSuffix(name, "/components/install/controlplane") {
+			sequential = append(sequential, name)
+		} else {
+			concurrent = append(concurrent, name)
+		}
+	}
+	return concurrent, sequential, nil
 }
 
 // nestedModules returns the folders of Bulkhead's Go modules other than the root.
@@ -83,7 +116,7 @@ func (j *job) nestedModules() (modules []string, err error) {
 		}
 		return err
 	})
-	return append(modules, "scripts/release"), err
+	return append(modules, "kind/registrytest", "scripts/release"), err
 }
 
 // fuzz runs each fuzz target with a thousand inputs. In parallel to other jobs it uses only one
@@ -93,7 +126,7 @@ func fuzz(ctx context.Context, j *job) error {
 	if j.name != "" {
 		processors = 1
 	}
-	return j.step(ctx, "fuzz targets, 1000 inputs each", func(r *result) error {
+	return j.part(ctx, "fuzz targets, 1000 inputs each", func(r *result) error {
 		return j.gotestsum(ctx, r, "fuzz", ".", filepath.Join(j.root, "scripts", "fuzz.sh"), strconv.Itoa(processors))
 	})
 }
@@ -105,9 +138,14 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 	if err := j.run(build); err != nil {
 		return err
 	}
+	directory, remove, err := temporary(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	report := j.path("unit", name+".junit.xml")
 	cmd := j.nice(ctx, append([]string{
-		"env", "-u", "E2E_KUBECONFIG", j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails",
+		"env", "-u", "E2E_KUBECONFIG", "TMPDIR=" + directory, "GOTMPDIR=" + os.TempDir(), j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails",
 		"--format-hide-empty-pkg", "--hide-summary=failed", "--junitfile=" + report, "--raw-command", "--",
 	}, args...)...)
 	cmd.Dir = filepath.Join(j.root, folder)
@@ -115,7 +153,7 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 		return err // an old report must not be counted
 	}
 	ran := j.run(cmd)
-	err := r.judge(ran, r.readJUnit(report))
+	err = r.judge(ran, r.readJUnit(report))
 	// The report only shows that a package does not build. gotestsum prints the reason.
 	if _, compiler, found := strings.Cut(fmt.Sprint(ran), "\n=== Errors\n"); found {
 		r.failures = append(r.failures, "\n"+compiler)

@@ -31,6 +31,8 @@ nodeRestriction:
 kubeletAPI:
   enabled: false
   authentication:
+    x509:
+      expiredRevocationLists: refuse
     webhook:
       enabled: true
       cacheTTL: 1m0s
@@ -118,6 +120,10 @@ func TestInvalidFileIsRejected(t *testing.T) {
 		{"negative cache time", "kubeletAPI: {authorization: {webhook: {cacheAuthorizedTTL: 0s}}}",
 			"kubeletAPI: {authorization: {webhook: {cacheAuthorizedTTL: -1s}}}",
 			`line 3: kubeletAPI.authorization.webhook.cacheAuthorizedTTL: Invalid value: "-1s": must be 0 or more`},
+		{"expired lists, no such decision", "kubeletAPI: {authentication: {x509: {expiredRevocationLists: allow}}}",
+			"kubeletAPI: {authentication: {x509: {expiredRevocationLists: deny}}}",
+			`line 3: kubeletAPI.authentication.x509.expiredRevocationLists: Unsupported value: "deny": ` +
+				`supported values: "refuse", "allow"`},
 		{"idle timeout of 0", "kubeletAPI: {streamingConnectionIdleTimeout: 1s}",
 			"kubeletAPI: {streamingConnectionIdleTimeout: 0s}",
 			`line 3: kubeletAPI.streamingConnectionIdleTimeout: Invalid value: "0s": must be more than 0`},

@@ -103,9 +103,19 @@ type KubeletAPI struct {
 	StreamingConnectionIdleTimeout *metav1.Duration `json:"streamingConnectionIdleTimeout,omitempty"`
 }
 
-// Authentication is about bearer tokens. Client certificates are always accepted.
+// Authentication is about bearer tokens and client certificates. Valid client certificates are always
+// accepted.
 type Authentication struct {
+	X509    AuthenticationX509    `json:"x509,omitzero"`
 	Webhook AuthenticationWebhook `json:"webhook,omitzero"`
+}
+
+// AuthenticationX509 is about client certificates. The client CA is the cluster's.
+type AuthenticationX509 struct {
+	// ExpiredRevocationLists is the decision for certificates of a CA whose revocation list has
+	// expired. With refuse, all are denied. With allow, only those in the old list. The default is
+	// refuse.
+	ExpiredRevocationLists string `json:"expiredRevocationLists,omitempty"`
 }
 
 // AuthenticationWebhook is about TokenReviews.

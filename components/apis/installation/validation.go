@@ -27,7 +27,9 @@ var (
 	// failurePolicies and unknownResources are also values of flags of bulkhead install.
 	failurePolicies  = []string{"Fail", "Ignore"}
 	unknownResources = []string{"deny", "audit-on-newer-kubernetes"}
-	modes            = []string{rules.Off.String(), rules.Audit.String(), rules.Enforce.String()}
+	// expiredLists are also values of a flag of kubelet-auth-proxy.
+	expiredLists = []string{"refuse", "allow"}
+	modes        = []string{rules.Off.String(), rules.Audit.String(), rules.Enforce.String()}
 )
 
 // Validate returns all invalid fields. It does not check nodePolicy, which Parse does.
@@ -94,7 +96,9 @@ func (k *KubeletAPI) validate(path *field.Path) field.ErrorList {
 	if _, err := labels.Parse(k.NodeSelector); err != nil {
 		errs = append(errs, field.Invalid(path.Child("nodeSelector"), k.NodeSelector, err.Error()))
 	}
+	x509 := path.Child("authentication", "x509")
 	return slices.Concat(errs,
+		oneOf(x509.Child("expiredRevocationLists"), k.Authentication.X509.ExpiredRevocationLists, expiredLists),
 		notNegative(path.Child("authentication", "webhook", "cacheTTL"), k.Authentication.Webhook.CacheTTL),
 		notNegative(authorization.Child("cacheAuthorizedTTL"), k.Authorization.Webhook.CacheAuthorizedTTL),
 		notNegative(authorization.Child("cacheUnauthorizedTTL"), k.Authorization.Webhook.CacheUnauthorizedTTL),

@@ -19,7 +19,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/proxy"
 )
 
-const tokenWebhookFlag = "authentication-token-webhook"
+const (
+	tokenWebhookFlag = "authentication-token-webhook"
+	expiredListsFlag = "client-crl-expired"
+)
 
 // proxyDurations returns the fields of the file that are durations, by the flag of kubelet-auth-proxy.
 func proxyDurations(k *installation.KubeletAPI) map[string]**metav1.Duration {
@@ -42,6 +45,9 @@ func proxyFlagsOf(k installation.KubeletAPI) string {
 	if enabled := k.Authentication.Webhook.Enabled; enabled != nil {
 		flags = append(flags, fmt.Sprintf("%s=%t", tokenWebhookFlag, *enabled))
 	}
+	if expired := k.Authentication.X509.ExpiredRevocationLists; expired != "" {
+		flags = append(flags, expiredListsFlag+"="+expired)
+	}
 	slices.Sort(flags)
 	return strings.Join(flags, ",")
 }
@@ -51,6 +57,10 @@ func setProxyFlags(k *installation.KubeletAPI, flags map[string]string) error {
 	fields := proxyDurations(k)
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		value := flags[name]
+		if name == expiredListsFlag {
+			k.Authentication.X509.ExpiredRevocationLists = value
+			continue
+		}
 		if name == tokenWebhookFlag {
 			enabled, err := strconv.ParseBool(value)
 			if err != nil {
@@ -85,6 +95,9 @@ func setProxyDefaults(k *installation.KubeletAPI) {
 		if *field == nil {
 			*field = &metav1.Duration{Duration: defaults[name]}
 		}
+	}
+	if k.Authentication.X509.ExpiredRevocationLists == "" {
+		k.Authentication.X509.ExpiredRevocationLists = who.Revocation.Expired
 	}
 	if k.Authentication.Webhook.Enabled == nil {
 		k.Authentication.Webhook.Enabled = &who.TokenWebhook

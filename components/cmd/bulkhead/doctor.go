@@ -153,7 +153,8 @@ func doctorScopes(ctx context.Context, client kubernetes.Interface, now time.Tim
 	var scopes []doctor.Scope
 	for _, a := range accounts {
 		pending := a.Authorization != liveOrPending(true) || a.Admission != liveOrPending(true)
-		scopes = append(scopes, doctor.Scope{Account: a.Namespace + "/" + a.ServiceAccount, Pending: pending})
+		scopes = append(scopes, doctor.Scope{Account: a.Namespace + "/" + a.ServiceAccount, Pending: pending,
+			Unused: a.Unused})
 	}
 	for _, h := range hosts {
 		if h.Problem != "" {

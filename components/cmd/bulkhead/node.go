@@ -150,7 +150,7 @@ func newNodeUnitCommand() *cobra.Command {
 whenever the kubelet starts, with this program at its current path. On a machine that
 does not join, and in a cluster without Bulkhead, it waits and changes nothing. When the
 kubelet is behind its proxy, it ends.`,
-		Example: "  bulkhead node unit > /etc/systemd/system/bulkhead-node.service",
+		Example: "  bulkhead node unit > /etc/systemd/system/bulkhead-node-install.service",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			program, err := os.Executable()

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/bulkhead-k8s/bulkhead/components/machinetable"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
@@ -96,7 +97,7 @@ func (l labelling) apply(ctx context.Context, names []string) error {
 	problems := []error{err}
 	changed := false
 	for i := range nodes {
-		missing := missingLabels(&nodes[i], l.policy.LabelsFor(nodes[i].Name))
+		missing := machinetable.Labels(&nodes[i], l.policy.LabelsFor(nodes[i].Name))
 		if len(missing) == 0 {
 			continue
 		}
@@ -133,16 +134,6 @@ func (l labelling) nodes(ctx context.Context, names []string) ([]corev1.Node, er
 		nodes = append(nodes, *node)
 	}
 	return nodes, errors.Join(problems...)
-}
-
-func missingLabels(node *corev1.Node, want map[string]string) map[string]string {
-	missing := map[string]string{}
-	for key, value := range want {
-		if has, set := node.Labels[key]; !set || has != value {
-			missing[key] = value
-		}
-	}
-	return missing
 }
 
 // label patches exactly the Node that was read. If another Node has this name now, its UID differs

@@ -16,10 +16,11 @@ func newRootCommand() *cobra.Command {
 		Use:   "bulkhead",
 		Short: "Keep one compromised node from becoming a compromised cluster",
 		Long: `bulkhead puts an authorizer for nodes in front of a kubeadm cluster's own and an
-admission webhook for what they write behind it, keeps their certificates alive, and
-takes them off again.
+admission webhook for what they write behind it, renews their certificates, and removes
+them again. It also reads what they decided, and explains it.
 
-Run it as root on each control-plane host.`,
+Commands that change a host run as root on that host. The others run anywhere, with a
+kubeconfig.`,
 		// kubectl runs a plugin under a name of its own, and help texts use the user's words.
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: programName()},
 		SilenceUsage:  true,

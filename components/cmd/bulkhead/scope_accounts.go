@@ -34,6 +34,8 @@ type scopedAccount struct {
 	// OlderPods is the number of pods that were created before the scope became live. It is null
 	// while the scope is not live.
 	OlderPods *int `json:"olderPods"`
+	// Unused is true if the account is annotated and no pod runs as it. The name may be wrong.
+	Unused bool `json:"unused,omitempty"`
 }
 
 // annotations are the scope annotations of an account and of its pods.
@@ -84,6 +86,7 @@ func scopeAccounts(ctx context.Context, client kubernetes.Interface, hosts []sco
 			Mode:          all[account].modeInForce(),
 			Authorization: liveOrPending(live.Authorization), Admission: liveOrPending(live.Admission),
 			OlderPods: olderThan(since, created[account]),
+			Unused:    all[account].has && len(created[account]) == 0,
 		})
 	}
 	return rows, nil

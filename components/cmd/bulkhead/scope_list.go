@@ -32,6 +32,9 @@ They are pending until then. Only what is live in both is protected.
 OLDER PODS were created before that. A watch is checked when it begins, so one that such a
 pod had begun goes on. Restart these pods to limit them as well.
 
+A line under the table names each annotated account that no pod runs as: its name may be wrong, and
+then the pods that it is for have no scope.
+
 It can be run anywhere, and changes nothing.`,
 		Example: "  bulkhead scope list --kubeconfig=admin.conf\n" +
 			"  bulkhead scope list -o json",
@@ -108,6 +111,12 @@ func scopeTable(out io.Writer, accounts []scopedAccount, hosts []scopeHost) erro
 		}
 		if err := table.Flush(); err != nil {
 			return err
+		}
+	}
+	for _, a := range accounts {
+		if a.Unused {
+			_, _ = fmt.Fprintf(out, "%s/%s: no pod runs as this account: compare its name with spec.serviceAccountName of "+
+				"the pods that it is for\n", a.Namespace, a.ServiceAccount)
 		}
 	}
 	for _, h := range hosts {

@@ -94,6 +94,10 @@ func scopeOutput(t *testing.T, output string, objects ...runtime.Object) (string
 	return out.String(), err
 }
 
+// misnamed is the line about the account that no pod runs as.
+const misnamed = "ns/audited: no pod runs as this account: compare its name with spec.serviceAccountName of the pods " +
+	"that it is for\n"
+
 func TestScopeList(t *testing.T) {
 	const key = scopeKey
 	old, ended := scopePod("old", "everywhere", ""), scopePod("ended", "everywhere", "")
@@ -102,6 +106,9 @@ func TestScopeList(t *testing.T) {
 	newer := old.DeepCopy()
 	newer.Name, newer.CreationTimestamp = "newer", metav1.NewTime(scopeNow.Add(-time.Minute))
 	ended.Status.Phase = corev1.PodFailed
+	ofNew, ofChanged := newer.DeepCopy(), newer.DeepCopy()
+	ofNew.Name, ofNew.Spec.ServiceAccountName = "of-new", "new"
+	ofChanged.Name, ofChanged.Spec.ServiceAccountName = "of-changed", "changed"
 	cluster := []runtime.Object{
 		controlPlane("cp-1"), controlPlane("cp-2"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker"}},
 		scopeAccount("plain", nil),
@@ -111,7 +118,7 @@ func TestScopeList(t *testing.T) {
 		scopeAccount("former", nil),
 		// Audit mode has ended. The reports of the hosts are still from before.
 		scopeAccount("changed", map[string]string{key: "pods"}),
-		old, newer, ended,
+		old, newer, ended, ofNew, ofChanged,
 		scopePod("p", "viapod", "secrets"), scopePod("q", "viapod", "secrets"),
 	}
 	both := map[string]string{"everywhere": "aw", "audited": "aw", "viapod": "aw", "former": "aw", "changed": "aw"}
@@ -128,7 +135,7 @@ ns         everywhere      pods,nodes          enforce  live           live     
 ns         former          none any more       enforce  live           live       0
 ns         new             * (cannot be read)  enforce  pending        pending    -
 ns         viapod          pods: secrets       enforce  live           live       2
-`},
+` + misnamed},
 		{
 			"one host is behind, another is gone",
 			map[string]scopelist.Record{"cp-1": told(0, both),
@@ -140,7 +147,7 @@ ns         everywhere      pods,nodes          enforce  live           pending  
 ns         former          none any more       enforce  pending        pending    -
 ns         new             * (cannot be read)  enforce  pending        pending    -
 ns         viapod          pods: secrets       enforce  pending        pending    -
-`,
+` + misnamed,
 		},
 		{"one host has no report, the other an old one", map[string]scopelist.Record{"cp-1": told(time.Hour, both)}, `
 NAMESPACE  SERVICEACCOUNT  RESOURCES           MODE     AUTHORIZATION  ADMISSION  OLDER PODS
@@ -149,7 +156,7 @@ ns         changed         pods                enforce  pending        pending  
 ns         everywhere      pods,nodes          enforce  pending        pending    -
 ns         new             * (cannot be read)  enforce  pending        pending    -
 ns         viapod          pods: secrets       enforce  pending        pending    -
-cp-1: its scope-sync last wrote its state 1h0m0s ago: that state is not counted, the lists stay in force
+` + misnamed + `cp-1: its scope-sync last wrote its state 1h0m0s ago: that state is not counted, the lists stay in force
 cp-2: its scope-sync has written no state: it is unknown whether the API server there limits accounts
 `},
 	} {
@@ -206,7 +213,7 @@ func TestScopeListAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(got), &read); err != nil {
 		t.Fatal(err)
 	}
-	want := []scopedAccount{{"ns", "a", long, "enforce", "live", "pending", nil}}
+	want := []scopedAccount{{"ns", "a", long, "enforce", "live", "pending", nil, true}}
 	if diff := cmp.Diff(want, read.Accounts); diff != "" || len(read.Hosts) != 1 || read.Hosts[0].Node != "cp-1" ||
 		!read.Hosts[0].Heard.Equal(scopeNow) {
 		t.Errorf("%s\n%s", diff, got)

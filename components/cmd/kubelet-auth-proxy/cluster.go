@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/kubeclient"
 )
@@ -37,16 +36,9 @@ func newCluster(kubeconfig string) (*cluster, error) {
 }
 
 func inCluster() (*cluster, error) {
-	config, err := rest.InClusterConfig()
+	clientset, err := kubeclient.InCluster(userAgent)
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig is empty, and there is no service account: %w", err)
-	}
-	config.UserAgent, config.QPS = userAgent, -1
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	clientset, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	return &cluster{clientset: clientset, run: func(ctx context.Context) { <-ctx.Done() }}, nil
 }

@@ -6,9 +6,27 @@
 package main
 
 import (
+	"context"
 	"os"
+
+	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program"
 )
 
 func main() { os.Exit(program.Main(newCommand(start))) }
+
+const description = `Approves serving certificates of kubelets, for their own names and addresses only.
+
+It watches certificate signing requests for the signer kubernetes.io/kubelet-serving.
+It approves a node's request for the node's own name and the addresses in its status,
+and leaves other requests to an administrator. An event on the request has the reason.
+
+It does not listen on a port. Certificates and the kubeconfig are read again when they
+change. The static pod bulkhead-kubelet-approver runs it.`
+
+// newCommand returns a command that calls run with a valid configuration.
+func newCommand(run func(context.Context, *config) error) *cobra.Command {
+	o := defaultOptions()
+	return program.NewCommand("kubelet-csr-approver", description, o.flags(), o.config, run)
+}

@@ -12,8 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletapprover/approving"
 )
 
-// userAgent is in the audit log of the API server. It is the name of the static pod, as in earlier
-// versions, because filters of that log may use it.
+// userAgent is in the audit log of the API server. It is the name of the static pod.
 const userAgent = "bulkhead-kubelet-approver"
 
 // start sets up logging, which a process can do only once, and calls run.

@@ -80,8 +80,8 @@ func TestHelp(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"--help"}, []string{"Keeps one kube-apiserver asking", "--admission-manifest", "Cluster flags"}},
-		{[]string{"check", "--help"}, []string{"Checks how a scope-sync", "--max-age"}},
+		{[]string{"--help"}, []string{"Tells one kube-apiserver which ServiceAccounts", "--admission-manifest", "Cluster flags"}},
+		{[]string{"check", "--help"}, []string{"Checks the scope-sync", "--max-age"}},
 	} {
 		var out strings.Builder
 		command := newCommand(nil)

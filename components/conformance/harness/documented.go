@@ -5,6 +5,7 @@ package harness
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,13 @@ type Documented struct {
 // checks the whole page.
 func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/differences.md")
+	CheckPage(t, "differences.md", heading, differences)
+}
+
+// CheckPage is CheckDocumented for another page of docs.
+func CheckPage(t *testing.T, name, heading string, differences []Documented) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("../../../docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +46,7 @@ func CheckDocumented(t *testing.T, heading string, differences []Documented) {
 		t.Run(d.Name, func(t *testing.T) {
 			named := namedIn(section, d.Row)
 			if named == nil {
-				t.Fatalf("docs/differences.md has no item with %q", d.Row)
+				t.Fatalf("docs/%s has no item with %q", name, d.Row)
 			}
 			for _, id := range d.IDs {
 				if !slices.Contains(named, string(id)) {

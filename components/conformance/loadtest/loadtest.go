@@ -33,6 +33,13 @@ func (l *Latencies) Time(call func() error) error {
 	return nil
 }
 
+// Len returns the number of calls.
+func (l *Latencies) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.all)
+}
+
 // Percentile returns the latency that p percent of the calls do not exceed, or 0 if there are no
 // calls.
 func (l *Latencies) Percentile(p int) time.Duration {

@@ -41,7 +41,7 @@ func (g grants) Authorize(_ context.Context, a authorizer.Attributes) (authorize
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-func kubeletPolicy(t *testing.T) (*admissionregistrationv1.ValidatingAdmissionPolicy, compiled) {
+func kubeletPolicy(t testing.TB) (*admissionregistrationv1.ValidatingAdmissionPolicy, compiled) {
 	t.Helper()
 	dir := t.TempDir()
 	data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)

@@ -16,16 +16,19 @@ import (
 	corev1apply "k8s.io/client-go/applyconfigurations/core/v1"
 )
 
-// ReportStatus makes an empty patch of a Node's status as this node, with dry run. It passes the
+// reportedStatus adds a condition. node-restriction reviews every status of a Node.
+const reportedStatus = `{"status":{"conditions":[{"type":"bulkhead.dev/Check","status":"Unknown"}]}}`
+
+// ReportStatus patches a Node's status as this node, with dry run. It passes the
 // same webhooks as the status update of a kubelet. So a kubelet would get the same error. If the
 // Node does not exist, ReportStatus returns nil, because the check is not possible.
 func (c *Client) ReportStatus(ctx context.Context, node string) error {
-	_, err := c.Kubernetes.CoreV1().RESTClient().Patch(types.MergePatchType).
+	_, err := c.Kubernetes.CoreV1().RESTClient().Patch(types.StrategicMergePatchType).
 		Resource("nodes").Name(node).SubResource("status").
 		Param("dryRun", metav1.DryRunAll).Param("fieldManager", fieldManager).
 		SetHeader("Impersonate-User", "system:node:"+node).
 		SetHeader("Impersonate-Group", "system:nodes", "system:authenticated").
-		Body([]byte("{}")).DoRaw(ctx)
+		Body([]byte(reportedStatus)).DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

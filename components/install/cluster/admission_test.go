@@ -38,8 +38,8 @@ func TestReportStatusIsTheNodesAndWithoutEffect(t *testing.T) {
 			}
 			got := []string{seen.Method, seen.URL.Path, seen.URL.Query().Get("dryRun"), seen.Header.Get("Content-Type"),
 				seen.Header.Get("Impersonate-User"), string(body)}
-			want := []string{http.MethodPatch, "/api/v1/nodes/cp-0/status", "All", "application/merge-patch+json",
-				"system:node:cp-0", "{}"}
+			want := []string{http.MethodPatch, "/api/v1/nodes/cp-0/status", "All", "application/strategic-merge-patch+json",
+				"system:node:cp-0", reportedStatus}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

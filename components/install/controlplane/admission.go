@@ -58,18 +58,24 @@ func (p *plan) writeAdmission(context.Context) (changed bool, err error) {
 }
 
 func (p *plan) writeRegistration() (bool, error) {
+	return p.writeWebhooks(p.Layout.Registration(), p.registrationFile)
+}
+
+// writeWebhooks writes a file of webhooks that kube-apiserver reads from disk. render gets the CA's
+// certificate.
+func (p *plan) writeWebhooks(path string, render func(ca []byte) ([]byte, error)) (bool, error) {
 	ca, err := os.ReadFile(p.Layout.CA().CertFile)
 	if err != nil {
 		return false, err
 	}
-	data, err := p.registrationFile(ca)
+	data, err := render(ca)
 	if err != nil {
 		return false, err
 	}
 	if err := apiserver.ValidateRegistration(data); err != nil {
 		return false, err
 	}
-	return p.write(p.Layout.Registration(), data, 0o600)
+	return p.write(path, data, 0o600)
 }
 
 // registrationFile returns node-restriction's webhook configuration for the disk.

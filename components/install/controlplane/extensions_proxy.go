@@ -23,7 +23,7 @@ import (
 var settableProxyFlags = []string{
 	"authentication-token-webhook", "authentication-token-webhook-cache-ttl",
 	"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
-	"streaming-connection-idle-timeout",
+	"client-crl-expired", "streaming-connection-idle-timeout",
 }
 
 // proxyFlags are the flags of kubelet-auth-proxy that depend on the options. One DaemonSet has them,

@@ -159,6 +159,8 @@ func TestFlagsOfTheProxiesAreChecked(t *testing.T) {
 		{"no duration", "authorization-webhook-cache-authorized-ttl", "1", "missing unit"},
 		{"idle time of streams", "streaming-connection-idle-timeout", "1s", ""},
 		{"idle time of 0", "streaming-connection-idle-timeout", "0s", "want more than 0"},
+		{"expired revocation lists", "client-crl-expired", "refuse", ""},
+		{"expired revocation lists, no such decision", "client-crl-expired", "deny", `"deny", want refuse or allow`},
 		{"no tokens", "authentication-token-webhook", "false", ""},
 		{"flag of the installation", "client-ca-file", "/tmp/ca.crt", `"client-ca-file" cannot be set`},
 		{"flag that allows all", "authorization-mode", "AlwaysAllow", `"authorization-mode" cannot be set`},

@@ -82,13 +82,7 @@ func (p *plan) stopProxy(ctx context.Context) (changed bool, err error) {
 		p.noteBehind(behind, "this")
 		return false, err
 	}
-	for _, have := range there {
-		if err := p.dropObject(ctx, have); err != nil {
-			return changed, fmt.Errorf("%s %s: %w", have.GetKind(), have.GetName(), err)
-		}
-		changed = true
-	}
-	return changed, nil
+	return p.dropAll(ctx, there)
 }
 
 // behindProxies returns the nodes whose kubelets can be reached only through their proxy.

@@ -100,7 +100,7 @@ func (in *Installer) described() (right func(cluster.Process) error, err error) 
 		if authorization.ours = ""; exists {
 			authorization.ours = journal.Hash(config.Data)
 		}
-		if admission.ours, err = in.staticHash(); err != nil {
+		if admission.ours, err = in.staticHash(in.Layout.StaticManifests()); err != nil {
 			return err
 		}
 		if !authorization.met(p.AuthorizationHash) {
@@ -113,23 +113,14 @@ func (in *Installer) described() (right func(cluster.Process) error, err error) 
 	}, nil
 }
 
-// staticHash returns the hash by which kube-apiserver identifies Bulkhead's webhooks on disk. It is
-// empty if the server is not configured to read them.
-func (in *Installer) staticHash() (string, error) {
+// staticHash returns the hash by which kube-apiserver identifies what it reads from a directory, that
+// of the webhooks or that of the policies. It is empty if the server is not configured to read it.
+func (in *Installer) staticHash(directory string) (string, error) {
 	config, _, err := atomicfile.Read(in.Layout.AdmissionConfig())
-	if err != nil || !strings.Contains(string(config.Data), in.Layout.StaticManifests()) {
+	if err != nil || !strings.Contains(string(config.Data), directory) {
 		return "", err
 	}
-	return apiserver.ManifestsHash(in.Layout.StaticManifests())
-}
-
-// policyHash returns the same hash for admission policies.
-func (in *Installer) policyHash() (string, error) {
-	config, _, err := atomicfile.Read(in.Layout.AdmissionConfig())
-	if err != nil || !strings.Contains(string(config.Data), in.Layout.StaticPolicies()) {
-		return "", err
-	}
-	return apiserver.ManifestsHash(in.Layout.StaticPolicies())
+	return apiserver.ManifestsHash(directory)
 }
 
 // expectation is what a manifest implies about a hash: the hash of Bulkhead's file, no hash, or the

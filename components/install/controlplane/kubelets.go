@@ -139,23 +139,10 @@ func (p *plan) nodesOnlySteps() []engine.Step {
 	}
 }
 
-// runApprover does not fail the installation if the approver does not start. Certificate requests
-// wait until it runs.
 func (p *plan) runApprover(ctx context.Context) (bool, error) {
 	if p.approverPod == nil {
 		return p.journal.RemoveFile(p.Layout.KubeletApproverManifest())
 	}
-	changed, err := p.write(p.Layout.KubeletApproverManifest(), p.approverPod, 0o600)
-	if err != nil {
-		return changed, err
-	}
-	err = p.Until(ctx, min(renewerGrace, p.Timeout), "the approver", func(ctx context.Context) error {
-		return StaticPod{Layout: p.Layout, MirrorPods: p.MirrorPods, Container: ApproverContainer}.running(ctx, p.approverPod)
-	})
-	if err != nil && ctx.Err() == nil {
-		p.Note("%v\n             kubelets get no serving certificate until it runs: see `bulkhead status` and "+
-			"`crictl ps -a`", err)
-		err = nil
-	}
-	return changed, err
+	return p.runHelper(ctx, p.Layout.KubeletApproverManifest(), p.approverPod, ApproverContainer,
+		"kubelets get no serving certificate until it runs")
 }

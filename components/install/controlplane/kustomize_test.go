@@ -132,10 +132,26 @@ func TestKustomizationExcludesNodesByAffinity(t *testing.T) {
 	}
 }
 
+// The component adds objects that the installer does not apply, and changes no other object.
+func TestKustomizationAddsTheMachineTable(t *testing.T) {
+	got := build(t, overlay{Resources: []string{"../hardened"}, Components: []string{"../components/machine-table"}})
+	for _, name := range []string{"ClusterRole/bulkhead:machine-table-controller",
+		"ClusterRoleBinding/bulkhead:machine-table-controller", "Deployment/bulkhead-machine-table-controller",
+		"ServiceAccount/bulkhead-machine-table-controller"} {
+		if got[name] == nil {
+			t.Errorf("%s is missing", name)
+		}
+		delete(got, name)
+	}
+	if diff := cmp.Diff(applies(t, with(Hardened, nil)), got); diff != "" {
+		t.Errorf("(-bulkhead install +kustomize without the controller)\n%s", diff)
+	}
+}
+
 // Every base and component is compared with the installer.
 func TestEveryKustomizationIsCompared(t *testing.T) {
 	const root = "../../../manifests/kustomize"
-	compared := []string{"components/exclude-nodes"}
+	compared := []string{"components/exclude-nodes", "components/machine-table"}
 	for _, tc := range kustomizations {
 		for _, used := range slices.Concat(tc.overlay.Resources, tc.overlay.Components) {
 			compared = append(compared, strings.TrimPrefix(used, "../"))

@@ -115,25 +115,13 @@ func (p *plan) registerNodesProxy(ctx context.Context) (changed bool, err error)
 	if err != nil {
 		return false, err
 	}
-	for _, object := range objects {
-		have, err := p.Objects.Get(ctx, object)
-		if err != nil {
-			return changed, err
-		}
-		if have != nil && render.Contains(have.Object, object.Object) {
-			continue
-		}
-		if err := p.applyObject(ctx, object, have); err != nil {
-			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
-		}
-		changed = true
-	}
-	if changed {
+	changed, err = p.applyAll(ctx, objects)
+	if changed && err == nil {
 		p.Note("this kube-apiserver takes no policies from disk (it does from 1.37 on), so KA-VAP-1 is an " +
 			"object in the API: a user who may delete\n             a ValidatingAdmissionPolicy or its binding can " +
 			"allow access through nodes/proxy again")
 	}
-	return changed, nil
+	return changed, err
 }
 
 func (p *plan) forgetNodesProxy(ctx context.Context) (changed bool, err error) {
@@ -141,18 +129,6 @@ func (p *plan) forgetNodesProxy(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, object := range slices.Backward(objects) {
-		have, err := p.Objects.Get(ctx, object)
-		if err != nil {
-			return changed, err
-		}
-		if have == nil {
-			continue
-		}
-		if err := p.dropObject(ctx, have); err != nil {
-			return changed, err
-		}
-		changed = true
-	}
-	return changed, nil
+	slices.Reverse(objects)
+	return p.dropAll(ctx, objects)
 }

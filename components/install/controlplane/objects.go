@@ -25,6 +25,11 @@ func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	return p.applyAll(ctx, objects)
+}
+
+// applyAll applies the objects that are not in the cluster as they should be.
+func (p *plan) applyAll(ctx context.Context, objects []*unstructured.Unstructured) (changed bool, err error) {
 	for _, object := range objects {
 		have, err := p.Objects.Get(ctx, object)
 		if err != nil {
@@ -37,6 +42,24 @@ func (p *plan) applyRBAC(ctx context.Context) (changed bool, err error) {
 		if err := p.applyObject(ctx, object, have); err != nil {
 			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
+	}
+	return changed, nil
+}
+
+// dropAll deletes those of the objects that exist.
+func (p *plan) dropAll(ctx context.Context, objects []*unstructured.Unstructured) (changed bool, err error) {
+	for _, object := range objects {
+		have, err := p.Objects.Get(ctx, object)
+		if err != nil {
+			return changed, err
+		}
+		if have == nil {
+			continue
+		}
+		if err := p.dropObject(ctx, have); err != nil {
+			return changed, fmt.Errorf("%s %s: %w", have.GetKind(), have.GetName(), err)
+		}
+		changed = true
 	}
 	return changed, nil
 }

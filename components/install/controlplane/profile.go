@@ -78,8 +78,8 @@ type Options struct {
 	KubeletAPI *bool
 	// KubeletAPISaid is true if the user set KubeletAPI in this run.
 	KubeletAPISaid bool
-	// NodeScope has the settings for node scope. The next run does not reuse them: without the
-	// flag, node scope is off.
+	// NodeScope has the settings for node scope. Install does not read the record for them: the
+	// caller passes the recorded values of flags that are not set.
 	NodeScope scope.Options
 	// NodesOnly ends the installation after the steps that `bulkhead node install` depends on. It
 	// does not change the API server.

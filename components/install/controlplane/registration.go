@@ -105,7 +105,7 @@ func (p *plan) letGo(ctx context.Context) (changed bool, err error) {
 		if err != nil {
 			return err
 		}
-		want, err := p.staticHash()
+		want, err := p.staticHash(p.Layout.StaticManifests())
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
@@ -114,10 +113,10 @@ func (in *Installer) filesInForce() (cluster.Process, error) {
 		return cluster.Process{}, err
 	}
 	want := cluster.Process{AuthorizationHash: journal.Hash(config.Data)}
-	if want.AdmissionHash, err = in.staticHash(); err != nil {
+	if want.AdmissionHash, err = in.staticHash(in.Layout.StaticManifests()); err != nil {
 		return want, err
 	}
-	want.PolicyHash, err = in.policyHash()
+	want.PolicyHash, err = in.staticHash(in.Layout.StaticPolicies())
 	return want, err
 }
 
@@ -144,20 +143,8 @@ func (p *plan) stopScopeSync(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return changed, err
 	}
-	for _, object := range objects {
-		have, err := p.Objects.Get(ctx, object)
-		if err != nil {
-			return changed, err
-		}
-		if have == nil {
-			continue
-		}
-		if err := p.dropObject(ctx, have); err != nil {
-			return changed, fmt.Errorf("%s %s: %w", have.GetKind(), have.GetName(), err)
-		}
-		changed = true
-	}
-	return changed, nil
+	dropped, err := p.dropAll(ctx, objects)
+	return changed || dropped, err
 }
 
 // scopeRunning runs when the components can answer about scoped accounts, because scope-sync lists
@@ -199,7 +186,7 @@ func (p *plan) runScopeSync(ctx context.Context) (bool, error) {
 	return changed, err
 }
 
-// sayHostsWithoutScope names the API servers that do not enforce node scope.
+// printHostsWithoutScope names the API servers that do not enforce node scope.
 func (p *plan) printHostsWithoutScope(ctx context.Context) error {
 	lacking, err := p.hostsWithout(ctx, scope.SyncName)
 	if err == nil && lacking != "" {
@@ -235,18 +222,7 @@ func (p *plan) scopeRegistration(ca []byte) ([]byte, error) {
 }
 
 func (p *plan) writeScopeRegistration() (bool, error) {
-	ca, err := os.ReadFile(p.Layout.CA().CertFile)
-	if err != nil {
-		return false, err
-	}
-	data, err := p.scopeRegistration(ca)
-	if err != nil {
-		return false, err
-	}
-	if err := apiserver.ValidateRegistration(data); err != nil {
-		return false, err
-	}
-	return p.write(p.Layout.ScopeRegistration(), data, 0o600)
+	return p.writeWebhooks(p.Layout.ScopeRegistration(), p.scopeRegistration)
 }
 
 func (p *plan) writeScopeKubeconfig() (bool, error) {

@@ -16,21 +16,27 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
 )
 
-// renewerGrace is how long an installation waits for the renewer. A timeout does not cause a
-// rollback, because certificates are still valid for weeks.
-const renewerGrace = time.Minute
+// helperGrace is how long an installation waits for a static pod of [plan.runHelper].
+const helperGrace = time.Minute
 
 func (p *plan) runCerts(ctx context.Context) (bool, error) {
-	changed, err := p.write(p.Layout.CertsManifest(), p.certsPod, 0o600)
+	return p.runHelper(ctx, p.Layout.CertsManifest(), p.certsPod, CertsContainer, fmt.Sprintf(
+		"certificates are good for %s, but nothing renews them until it runs", p.Certificates.Validity))
+}
+
+// runHelper runs a static pod that Bulkhead works without for a while. The installation does not fail
+// if the pod does not start: it says what is missing then.
+func (p *plan) runHelper(ctx context.Context, path string, pod []byte, container, missing string) (bool, error) {
+	changed, err := p.write(path, pod, 0o600)
 	if err != nil {
 		return changed, err
 	}
-	err = p.Until(ctx, min(renewerGrace, p.Timeout), "the certificate renewal", func(ctx context.Context) error {
-		return StaticPod{Layout: p.Layout, MirrorPods: p.MirrorPods, Container: CertsContainer}.running(ctx, p.certsPod)
-	})
+	err = p.Until(ctx, min(helperGrace, p.Timeout), "the static pod bulkhead-"+container,
+		func(ctx context.Context) error {
+			return StaticPod{Layout: p.Layout, MirrorPods: p.MirrorPods, Container: container}.running(ctx, pod)
+		})
 	if err != nil && ctx.Err() == nil {
-		p.Note("%v\n             certificates are good for %s, but nothing renews them until it runs: see "+
-			"`bulkhead status` and `crictl ps -a`", err, p.Certificates.Validity)
+		p.Note("%v\n             %s: see `bulkhead status` and `crictl ps -a`", err, missing)
 		err = nil
 	}
 	return changed, err

@@ -135,14 +135,7 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 }
 
 func (in *Installer) removePods(context.Context) (changed bool, err error) {
-	for _, path := range in.Layout.ComponentManifests() {
-		_, err := os.Stat(path)
-		changed = changed || err == nil
-		if err := atomicfile.Remove(path); err != nil {
-			return changed, err
-		}
-	}
-	return changed, nil
+	return atomicfile.RemoveAll(in.Layout.ComponentManifests()...)
 }
 
 // removeState removes Bulkhead's directories by name. It removes their parent only if it is then

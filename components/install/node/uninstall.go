@@ -15,7 +15,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
-// zeroPolicy is for keepers that renew nothing.
+// zeroPolicy is for rotators that renew nothing.
 var zeroPolicy pki.Policy
 
 // Uninstall gives the kubelet its port and configuration back, and removes all of Bulkhead's files
@@ -68,7 +68,7 @@ func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
 		}},
 		{Name: "stop the renewal of the proxy's certificate", Apply: func(ctx context.Context) (bool, error) {
 			k.stopRenewal(ctx)
-			changed, err := removeFiles(k.Layout.RenewalUnits()...)
+			changed, err := atomicfile.RemoveAll(k.Layout.RenewalUnits()...)
 			if err != nil || !changed {
 				return changed, err
 			}
@@ -87,22 +87,11 @@ func (k *Installer) uninstallSteps(timeout time.Duration) []engine.Step {
 // unguard removes the configuration that makes the kubelet accept only its proxy. It also removes
 // the proxy's directory, so that the next proxy is idle.
 func (k *Installer) unguard(ctx context.Context) error {
-	if _, err := removeFiles(k.Layout.KubeletUnit()); err != nil {
+	if _, err := atomicfile.RemoveAll(k.Layout.KubeletUnit()); err != nil {
 		return err
 	}
 	if _, err := k.System.Systemctl(ctx, "daemon-reload"); err != nil {
 		return err
 	}
 	return os.RemoveAll(k.Layout.KubeletProxy())
-}
-
-func removeFiles(paths ...string) (changed bool, err error) {
-	for _, path := range paths {
-		_, err := os.Stat(path)
-		changed = changed || err == nil
-		if err := atomicfile.Remove(path); err != nil {
-			return changed, err
-		}
-	}
-	return changed, nil
 }

@@ -49,15 +49,15 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 		}
 		if refused++; refused <= mostNamed {
 			findings = append(findings,
-				Finding{Warn, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, d.Status.Message)})
+				Finding{Fail, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, d.Status.Message)})
 		}
 	}
 	if refused == 0 {
 		return []Finding{{OK, mirrorPodsCheck, fmt.Sprintf("all %d would be admitted", len(pods))}}, nil
 	}
 	return append(findings,
-		Finding{Warn, mirrorPodsCheck,
-			fmt.Sprintf("%d of %d would be refused: their static pods go on, and the API does not show them once they restart. "+
+		Finding{Fail, mirrorPodsCheck,
+			fmt.Sprintf("%d of %d would be denied: their static pods run on, but the API does not show them after a restart. "+
 				"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into "+
 				"mirrorPods.allowedAnnotations of node-restriction's configuration", refused, len(pods))}), nil
 }

@@ -43,7 +43,7 @@ func namespaceWith(name string, annotations map[string]string) *corev1.Namespace
 
 func TestMirrorPods(t *testing.T) {
 	enforcing := &configuration.Configuration{MirrorPods: configuration.MirrorPods{
-		Gate: configuration.Enforce, RequireNamespace: true, DeniedLabelKeys: []string{"k8s-app"},
+		Gate: configuration.Enforce, RequireNamespace: true, DeniedLabelKeys: configuration.NewKeys("k8s-app"),
 		AllowedAnnotations: configuration.NewKeys("example.com/checksum"),
 	}}
 	opened := map[string]string{"node.kubernetes.io/mirror.allowed": "true",
@@ -98,7 +98,7 @@ func TestMirrorPods(t *testing.T) {
 				t.Fatalf("it finds %v", findings)
 			}
 			for i, want := range tt.refused {
-				if findings[i].Level != Warn || !strings.Contains(findings[i].Detail, want) {
+				if findings[i].Level != Fail || !strings.Contains(findings[i].Detail, want) {
 					t.Errorf("it finds %v, want %q", findings[i], want)
 				}
 			}
@@ -115,7 +115,7 @@ func TestManyMirrorPodsAreCounted(t *testing.T) {
 		RequireNamespace: true}}
 	findings, err := mirrorPodFindings(t.Context(), Input{Client: fake.NewClientset(objects...), Policy: policy})
 	if err != nil || len(findings) != mostNamed+1 ||
-		!strings.HasPrefix(findings[mostNamed].Detail, "30 of 30 would be refused") {
+		!strings.HasPrefix(findings[mostNamed].Detail, "30 of 30 would be denied") {
 		t.Errorf("it finds %v, %v", findings, err)
 	}
 }

@@ -104,7 +104,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	findings := slices.Concat(flagFindings(in), hostFindings(in.Host), failurePolicyFindings(in))
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, mirrorPodFindings, kubeletFindings,
+		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, kubeletFindings,
 		scopeFindings, compatibilityFindings,
 	} {
 		found, err := check(ctx, in)
@@ -120,7 +120,7 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	var findings []Finding
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		nodePolicyFindings, podIPFindings, windowsFindings, leftOutFindings, loopbackFindings, staleTokenFindings,
+		nodePolicyFindings, mirrorPodFindings, podIPFindings, windowsFindings, leftOutFindings, loopbackFindings, staleTokenFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)
@@ -140,7 +140,7 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 // Acceptable are the checks whose failure the user may accept, with "-" for each space.
 func Acceptable() []string {
 	var names []string
-	for _, check := range []string{nodePolicyCheck, podIPCheck, staleTokenCheck} {
+	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, staleTokenCheck} {
 		names = append(names, flagName(check))
 	}
 	return names

@@ -234,6 +234,17 @@ func Remove(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
+// RemoveAll removes the files as [Remove] does. changed is true if one of them existed.
+func RemoveAll(paths ...string) (changed bool, err error) {
+	for _, path := range paths {
+		changed = changed || Exists(path)
+		if err := Remove(path); err != nil {
+			return changed, err
+		}
+	}
+	return changed, nil
+}
+
 // MakeDir creates the directory path with its parents. It sets mode and group, also if the
 // directory already exists.
 func MakeDir(path string, mode fs.FileMode, gid int) error {

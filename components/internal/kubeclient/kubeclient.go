@@ -63,6 +63,21 @@ func New(kubeconfig, userAgent string) (*Client, error) {
 	return c, nil
 }
 
+// InCluster returns a client set of the pod's service account, whose token client-go reloads by itself.
+// The rate of calls is not limited.
+func InCluster(userAgent string) (kubernetes.Interface, error) {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent, config.QPS, config.ContentConfig = userAgent, unlimited, apiConfig().ContentConfig
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return clientset, nil
+}
+
 // Kubernetes returns a client set. Each call goes to the server that the kubeconfig names at the
 // time of the call. The rate of calls is not limited.
 func (c *Client) Kubernetes() (kubernetes.Interface, error) {

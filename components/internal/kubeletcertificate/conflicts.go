@@ -105,5 +105,5 @@ func (t *conflicts) byOthers(ctx context.Context, address string) (string, error
 	if owner == "" || err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("subjectAltName %q is that of node %q as well", address, owner), nil
+	return fmt.Sprintf("subjectAltName %q is that of another node as well", address), nil
 }

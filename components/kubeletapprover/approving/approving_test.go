@@ -150,7 +150,7 @@ func TestConflictingAddressNeedsManualApproval(t *testing.T) {
 		if err != nil || len(events.Items) != 1 {
 			t.Fatalf("%v, events %v", err, events.Items)
 		}
-		const want = `Not approved for node worker-1: subjectAltName "shared" is that of node "worker-2" as well [KA-CSR-1]`
+		const want = `Not approved for node worker-1: subjectAltName "shared" is that of another node as well [KA-CSR-1]`
 		if e := events.Items[0]; e.Message != want || e.Reason != left || e.Type != corev1.EventTypeWarning || e.Count > 1 ||
 			e.InvolvedObject.Name != "taken" {
 			t.Errorf("%+v", e)

@@ -45,7 +45,7 @@ const (
 type certificates struct {
 	options requestx509.VerifyOptionFunc
 	revoked *crl.Checker
-	// held caches successful verifications, refused caches denials. The caches are separate so that
+	// cached has successful verifications, refused has denials. The caches are separate so that
 	// denied certificates do not evict valid ones. The cache of denials saves work: a client that
 	// sends certificates which take long to verify needs a new handshake for each verification.
 	cached, refused *reviewclient.Cache[verified]

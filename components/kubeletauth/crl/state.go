@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // untrustedError is an errUntrusted with its own message.
@@ -92,7 +94,8 @@ func (c *Checker) saveLocked() error {
 		if c.saved[name] == digest {
 			continue
 		}
-		if err := replaceFile(filepath.Join(c.config.State, name), data); err != nil {
+		// The temporary name begins with a dot, and such files are not read.
+		if err := atomicfile.Write(filepath.Join(c.config.State, name), atomicfile.Private(data), ""); err != nil {
 			return err
 		}
 		c.saved[name] = digest
@@ -128,22 +131,4 @@ func (c *Checker) newest() map[string][]byte {
 		}
 	}
 	return newest
-}
-
-// replaceFile replaces a file atomically. The temporary name begins with a dot, and such files are
-// not read.
-func replaceFile(path string, data []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(data)
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
-	}
-	return nil
 }

@@ -58,7 +58,7 @@ func (n *names) retain(number uint32) {
 	n.entries[number].refcount++
 }
 
-// release reverts one acquire or hold.
+// release reverts one acquire or retain.
 func (n *names) release(number uint32) {
 	entry := &n.entries[number]
 	entry.refcount--

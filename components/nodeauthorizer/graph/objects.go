@@ -91,7 +91,7 @@ func (o *objects) findHash(hash uint64, k key) objectID {
 }
 
 // intern returns the object, and creates it if needed. A new object has no holders. The caller must
-// call hold before anything is released.
+// call retain before anything is released.
 func (o *objects) intern(k key) objectID {
 	hash := o.hash(k)
 	if id := o.findHash(hash, k); id != 0 {
@@ -118,7 +118,7 @@ func (o *objects) retain(ids ...objectID) {
 	}
 }
 
-// release reverts one hold for each object. An object without holders is removed.
+// release reverts one retain for each object. An object without holders is removed.
 func (o *objects) release(ids ...objectID) {
 	for _, id := range ids {
 		held := o.at(id)

@@ -126,7 +126,7 @@ type Limits struct {
 	// QueueTimeout is how long a caller waits at most. ReadTimeout is how long a read may take.
 	QueueTimeout, ReadTimeout time.Duration
 	// NegativeCacheTTL is how long a question is not read again after a read returned nothing new, from the
-	// start of that read. Held is the maximum number of such questions in memory.
+	// start of that read. NegativeCacheSize is the maximum number of such questions in memory.
 	NegativeCacheTTL  time.Duration
 	NegativeCacheSize int
 }

@@ -24,6 +24,9 @@ type Configuration struct {
 	// ChangeableLabels are the keys of labels that a node may change and remove once its Node has
 	// them. Nil means none.
 	ChangeableLabels *Keys
+	// ChangeableTaints are the keys of taints that a node may add, change and remove once its Node
+	// exists. Nil means none, as upstream.
+	ChangeableTaints *Keys
 	// StickyTaints are the keys of taints that remain in force after the Node is deleted.
 	StickyTaints *Keys
 	// Machines is the machine table. It says which labels, taints and addresses a Node must or may
@@ -83,8 +86,10 @@ type MirrorPods struct {
 	RequireNamespace bool
 	// UnrestrictedPrefix allows all label keys that begin with unrestricted.node.kubernetes.io/.
 	UnrestrictedPrefix bool
-	// DeniedLabelKeys are denied even if the namespace lists them.
-	DeniedLabelKeys []string
+	// AllowedLabelKeys are allowed in every namespace.
+	AllowedLabelKeys *Keys
+	// DeniedLabelKeys are denied even if the namespace lists them, or AllowedLabelKeys has them.
+	DeniedLabelKeys *Keys
 	// AllowedAnnotations are keys in addition to those that KEP-1314 lists by name.
 	AllowedAnnotations *Keys
 }
@@ -97,7 +102,7 @@ type Caps struct {
 // Defaults returns the policy of a file that has only apiVersion and kind.
 func Defaults() *Configuration {
 	return &Configuration{
-		MirrorPods: MirrorPods{DeniedLabelKeys: []string{"k8s-app"}},
+		MirrorPods: MirrorPods{DeniedLabelKeys: NewKeys("k8s-app")},
 		Caps:       DefaultCaps(),
 	}
 }

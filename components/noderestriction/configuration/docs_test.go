@@ -52,6 +52,10 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 			c.AllowedTaints = newKeys([]string{"foo", "insecure.*"}, centrallySet)
 		}),
 		with(func(c *Configuration) {
+			c.AllowedTaints = newKeys([]string{"example.com/agent-not-ready"}, centrallySet)
+			c.ChangeableTaints = newKeys([]string{"example.com/agent-not-ready"}, setByOthers)
+		}),
+		with(func(c *Configuration) {
 			c.StickyTaints = newKeys([]string{"example.com/compromised", "dedicated"}, ofTheControlPlane)
 		}),
 		with(func(c *Configuration) {
@@ -69,9 +73,14 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 		with(func(c *Configuration) {
 			c.MirrorPods = MirrorPods{
 				Gate: Enforce, RequireNamespace: true, UnrestrictedPrefix: true,
-				DeniedLabelKeys:    []string{"k8s-app", "example.com/selected-by-a-service"},
+				AllowedLabelKeys:   NewKeys("example.com/rack"),
+				DeniedLabelKeys:    NewKeys("k8s-app", "example.com/selected-by-*"),
 				AllowedAnnotations: NewKeys("example.com/checksum", "prometheus.io/*"),
 			}
+		}),
+		with(func(c *Configuration) {
+			c.MirrorPods = MirrorPods{Gate: Enforce, AllowedLabelKeys: NewKeys("*"),
+				DeniedLabelKeys: NewKeys("restricted.node.kubernetes.io/*")}
 		}),
 		with(func(c *Configuration) {
 			c.Annotations = NewKeys("volumes.kubernetes.io/controller-managed-attach-detach", "example.com/*")
@@ -86,7 +95,7 @@ func TestEveryFieldHasAnExampleThatLoads(t *testing.T) {
 		}),
 		with(func(c *Configuration) {
 			c.AllowedLabels, c.AllowedTaints = newKeys(nil, centrallySet), newKeys(nil, centrallySet)
-			c.ChangeableLabels = newKeys(nil, centrallySet)
+			c.ChangeableLabels, c.ChangeableTaints = newKeys(nil, centrallySet), newKeys(nil, setByOthers)
 			c.StickyTaints, c.Annotations = newKeys([]string{"*"}, ofTheControlPlane), NewKeys("*")
 			c.Machines = []Machine{{Name: "gpu-*", Taints: []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoExecute}}}}
 			c.MirrorPods.Gate, c.Caps.MirrorPods, c.MaxTokenSeconds = Warn, 20, 86400
@@ -127,8 +136,8 @@ func TestThePageHasEveryField(t *testing.T) {
 	}
 	last := examples(t)[len(examples(t))-1]
 	for _, name := range []string{
-		"allowedLabels", "changeableLabels", "allowedTaints", "stickyTaints", "machines", "mirrorPods", "nodeAnnotations",
-		"caps", "maxTokenSeconds",
+		"allowedLabels", "changeableLabels", "allowedTaints", "changeableTaints", "stickyTaints", "machines", "mirrorPods",
+		"nodeAnnotations", "caps", "maxTokenSeconds",
 		"bootstrapNodeNames",
 	} {
 		if !strings.Contains(string(text), "\n## "+name+"\n") || !strings.Contains(last, `"`+name+`"`) {

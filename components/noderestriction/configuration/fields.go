@@ -29,6 +29,7 @@ func (d *decoder) configuration(n *yaml.Node, c *Configuration) {
 		"allowedLabels":    d.keys(&c.AllowedLabels, labelKeys, centrallySet),
 		"changeableLabels": d.keys(&c.ChangeableLabels, labelKeys, centrallySet),
 		"allowedTaints":    d.keys(&c.AllowedTaints, labelKeys, centrallySet),
+		"changeableTaints": d.keys(&c.ChangeableTaints, labelKeys, setByOthers),
 		"stickyTaints":     d.keys(&c.StickyTaints, stickyKeys, ofTheControlPlane),
 		"machines":         func(n *yaml.Node, path string) { c.Machines = d.machines(n, path) },
 		"mirrorPods":       func(n *yaml.Node, path string) { d.mirrorPods(n, path, &c.MirrorPods) },
@@ -73,7 +74,8 @@ func (d *decoder) mirrorPods(n *yaml.Node, path string, into *MirrorPods) {
 		"mode":                       func(n *yaml.Node, path string) { d.gate(n, path, &into.Gate) },
 		"requireNamespaceAnnotation": d.flag(&into.RequireNamespace),
 		"allowUnrestrictedPrefix":    d.flag(&into.UnrestrictedPrefix),
-		"deniedLabelKeys":            func(n *yaml.Node, path string) { into.DeniedLabelKeys = d.plainKeys(n, path) },
+		"allowedLabelKeys":           d.keys(&into.AllowedLabelKeys, labelKeys, reservation{}),
+		"deniedLabelKeys":            d.keys(&into.DeniedLabelKeys, labelKeys, reservation{}),
 		"allowedAnnotations":         d.keys(&into.AllowedAnnotations, annotationKeys, reservation{}),
 	})
 	if n.Kind == yaml.MappingNode && !seen["mode"] {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
@@ -38,23 +39,6 @@ func (d *decoder) keys(into **Keys, check keyCheck, reserved reservation) field 
 	}
 }
 
-// plainKeys decodes a list of label keys. It does not allow prefixes.
-func (d *decoder) plainKeys(n *yaml.Node, path string) []string {
-	keys := []string{}
-	d.List(n, path, func(n *yaml.Node, path string) {
-		key, ok := d.text(n, path)
-		if !ok {
-			return
-		}
-		if wrong := labelKeys(key, false); wrong != "" {
-			d.Add(n, "%s: %q %s", path, strictyaml.Shorten(key), wrong)
-			return
-		}
-		keys = append(keys, key)
-	})
-	return keys
-}
-
 func labelKeys(beginning string, open bool) string {
 	return wrongWith(beginning, open, validation.IsQualifiedName)
 }
@@ -69,6 +53,18 @@ func stickyKeys(beginning string, open bool) string {
 		return "is set and removed by the control plane as the node's condition changes; it cannot be sticky"
 	}
 	return labelKeys(beginning, open)
+}
+
+// rowTaintKey checks the key of a taint in the machine table. Two controllers that disagree about a
+// taint would write without an end.
+func rowTaintKey(key string) string {
+	switch {
+	case key == StartupTaint:
+		return "is what machine-table-controller removes; it cannot be in the table"
+	case neverSticky[key] || key == corev1.TaintNodeUnschedulable:
+		return "is set and removed by the control plane; it cannot be in the table"
+	}
+	return labelKeys(key, false)
 }
 
 // wrongWith checks a name. If open is true, it checks that a valid name can have this prefix.

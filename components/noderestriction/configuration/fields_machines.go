@@ -97,7 +97,7 @@ func (d *decoder) taint(n *yaml.Node, path string) corev1.Taint {
 	seen := d.object(n, path, map[string]field{
 		"key": func(n *yaml.Node, path string) {
 			key, ok := d.text(n, path)
-			if wrong := labelKeys(key, false); ok && wrong != "" {
+			if wrong := rowTaintKey(key); ok && wrong != "" {
 				d.Add(n, "%s: %q %s", path, strictyaml.Shorten(key), wrong)
 			}
 			taint.Key = key

@@ -42,6 +42,10 @@ func TestKeys(t *testing.T) {
 		{"sticky by name", "node.kubernetes.io/unschedulable n*", ofTheControlPlane, "node.kubernetes.io/unschedulable nn",
 			"node.kubernetes.io/out-of-service"},
 		{"sticky by beginning", "node.kubernetes.io/*", ofTheControlPlane, "", "node.kubernetes.io/unschedulable"},
+		{"all that a node may change", "*", setByOthers, "a node-restriction.example.com/a",
+			closed + " node.kubernetes.io/not-ready node.cloudprovider.kubernetes.io/uninitialized"},
+		{"changed by name", "node.kubernetes.io/not-ready node-restriction.kubernetes.io/*", setByOthers,
+			closed + " node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"},
 		{"no reserved keys", "*", reservation{}, "a " + closed + " node.kubernetes.io/not-ready", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

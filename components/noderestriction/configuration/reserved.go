@@ -26,6 +26,13 @@ var ofTheControlPlane = reservation{
 	},
 }
 
+// setByOthers reserves the keys that administrators and the control plane set. A prefix that happens
+// to include them does not let a node change such taints of its Node.
+var setByOthers = reservation{
+	matches: func(key string) bool { return centrallySet.matches(key) || ofTheControlPlane.matches(key) },
+	named:   centrallySet.named,
+}
+
 // neverSticky are the keys that cannot be sticky even if an entry names them: a node that registers
 // has or lacks these taints because of its own condition.
 var neverSticky = map[string]bool{

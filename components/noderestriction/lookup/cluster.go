@@ -64,7 +64,7 @@ type Cluster struct {
 	lists *semaphore.Weighted
 	// podLists limits how many lists of whole pods run at the same time.
 	podLists *semaphore.Weighted
-	// Run updates signing, if wantsTally is nil or returns true.
+	// Run updates signing, if wantsCount is nil or returns true.
 	signing    signingRequests
 	wantsCount func() bool
 	// unreached is the error of the last check, or "" if the API server was reachable.

@@ -21,7 +21,7 @@ const (
 	// lookupTimeout is how long a lookup waits for its answer. It is half of the webhook's timeout in
 	// kube-apiserver, so that node-restriction answers before that timeout.
 	lookupTimeout = time.Second
-	// callTimeout is less than patience, so that the waiting callers get the error of the call.
+	// callTimeout is less than lookupTimeout, so that the waiting callers get the error of the call.
 	callTimeout = 900 * time.Millisecond
 )
 

@@ -12,7 +12,7 @@ import (
 type writing struct {
 	data    map[string]string
 	changed bool
-	// stored has the records that this attempt stores. noRoom has those that did not fit.
+	// stored has the records that this attempt stores. noSpace has those that did not fit.
 	stored, noSpace map[string]waiting
 }
 

@@ -79,7 +79,7 @@ func (r *Reviewer) reviewToken(ctx context.Context, a admission.Attributes, node
 	pod, err := r.config.Pods.Pod(ctx, a.GetNamespace(), ref.Name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return forbid(a, tokenBound, fmt.Sprintf("there is no pod %q in namespace %q", ref.Name, a.GetNamespace()))
+		return notOnNode(a, ref, node)
 	case err != nil:
 		return forbid(a, unready, "the pod of the new token cannot be read: "+err.Error())
 	}
@@ -90,14 +90,19 @@ func reviewBoundPod(
 	a admission.Attributes, node string, ref *authenticationv1.BoundObjectReference, pod *corev1.Pod,
 ) rules.Decision {
 	switch known := podOf(pod); {
-	case known.UID != ref.UID:
-		return forbid(a, tokenBound, fmt.Sprintf("pod %q does not have the UID in spec.boundObjectRef", ref.Name))
-	case known.NodeName != node:
-		return forbid(a, tokenBound, fmt.Sprintf("pod %q is not on node %q", ref.Name, node))
+	case known.UID != ref.UID || known.NodeName != node:
+		return notOnNode(a, ref, node)
 	case known.RunsAs != a.GetName() || known.RunsAs == "":
 		return forbid(a, tokenBound, fmt.Sprintf("pod %q does not run as service account %q", ref.Name, a.GetName()))
 	}
 	return admitted
+}
+
+// notOnNode has the same text for a pod that does not exist, that has another UID, or that is on
+// another node. So the text does not say which pods other nodes have.
+func notOnNode(a admission.Attributes, ref *authenticationv1.BoundObjectReference, node string) rules.Decision {
+	return forbid(a, tokenBound,
+		fmt.Sprintf("pod %q, with the UID in spec.boundObjectRef, is not on node %q", ref.Name, node))
 }
 
 // reviewSecret checks the old object too. The annotation of a token secret selects the account

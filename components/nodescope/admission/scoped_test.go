@@ -93,7 +93,7 @@ func nodeRows() []row {
 			says: `serviceaccounts "agent" is forbidden: node requested token bound to a pod scheduled on a different node [NR-SA-3] [NS-ADMIT-1]`},
 		{name: "a token of a pod on another node, its scope having none", scope: "pods", write: token("theirs"),
 			by:   "NS-TOKEN-2",
-			says: `serviceaccounts "agent" is forbidden: pod "theirs" is not on node "me" [NS-TOKEN-2]`},
+			says: `serviceaccounts "agent" is forbidden: pod "theirs", with the UID in spec.boundObjectRef, is not on node "me" [NS-TOKEN-2]`},
 		{name: "a secret, which has no rule", scope: "*",
 			write: write(admission.Update, "secrets", &corev1.Secret{}, &corev1.Secret{})},
 	}

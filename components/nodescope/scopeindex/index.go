@@ -126,7 +126,7 @@ type Stats struct {
 	Accounts, Pods int
 	// UnreadAccounts and UnreadPods are those with an annotation that cannot be parsed.
 	UnreadAccounts, UnreadPods int
-	// AccountsOverShare and BeyondPods are those with a value beyond the share of their namespace.
+	// AccountsOverShare and PodsOverShare are those with a value beyond the share of their namespace.
 	AccountsOverShare, PodsOverShare int
 }
 

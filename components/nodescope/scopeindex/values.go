@@ -116,7 +116,7 @@ func (v *Values) hasSpace(by Owner) bool {
 	return own < MaxOwnValues && len(v.known) < MaxValues
 }
 
-// Release reverts one Hold. It does nothing for nil.
+// Release reverts one Acquire. It does nothing for nil.
 func (v *Values) Release(scopeValue *Value) {
 	if scopeValue == nil || scopeValue.refcount == 0 {
 		return

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,32 @@ func TestWritesAreTriedAgain(t *testing.T) {
 		settle(40)
 		w.expectLists("mended", "agent")
 		w.expectProblem("mended", "")
+		stop()
+	})
+}
+
+// A failed write of the record is repeated, even if the next record is the same as the last one that
+// was written. So its error does not stay.
+func TestRecordIsWrittenAgainAfterADenial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, account("agent", true))
+		w.listed("agent")
+		w.load("authorization", "admission")
+		stop := w.start()
+		settle(10)
+		var denied atomic.Bool
+		denied.Store(true)
+		w.client.PrependReactor("patch", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return denied.Load(), nil, errors.New("forbidden")
+		})
+		w.fail(errors.New("connection refused"), nil)
+		settle(20)
+		w.fail(nil, nil)
+		settle(20)
+		w.expectProblem("denied", "telling the state of accounts: forbidden")
+		denied.Store(false)
+		settle(10)
+		w.expectProblem("allowed again", "")
 		stop()
 	})
 }

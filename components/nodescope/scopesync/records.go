@@ -38,7 +38,10 @@ type recorder struct {
 // record writes the record if it has changed. It returns the error of the write as text; empty
 // if there is none. It patches only the key of this host's Node, so hosts do not conflict.
 func (r *recorder) record(ctx context.Context, now scopelist.Record) (wrong string) {
-	isNews := r.last == nil || now.Problem != r.last.Problem || now.Time.Sub(r.last.Time) >= recordAgain ||
+	// After a failed write, the record is written even if it is again the same as the last one.
+	// Otherwise the error would stay until recordAgain has passed.
+	isNews := r.writing.wrong != "" || r.last == nil || now.Problem != r.last.Problem ||
+		now.Time.Sub(r.last.Time) >= recordAgain ||
 		!maps.Equal(now.Accounts, r.last.Accounts) || !maps.Equal(now.Details, r.last.Details)
 	if !isNews || !r.writing.isDue() {
 		return r.writing.wrong

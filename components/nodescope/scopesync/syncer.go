@@ -85,7 +85,7 @@ type Syncer struct {
 	kept    map[scopelist.Account]kept
 	// seen is the last answer of each component.
 	seen [2]SeenVersions
-	// wanted are the accounts with a scope, in the order in which they get a place. beyond are
+	// wanted are the accounts with a scope, in the order in which they get a place. overShare are
 	// the accounts without a place.
 	wanted        []scopelist.Candidate
 	overShare     map[scopelist.Account]bool

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
+	nodeimage "github.com/bulkhead-k8s/bulkhead/kind/node-image"
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
@@ -94,14 +95,18 @@ func env(ctx context.Context, out io.Writer, name string) error {
 		filepath.Join(w.output, "bin"), refcluster.Kubeconfig(w.output, name)); err != nil {
 		return err
 	}
-	if engine, running := host.Running(ctx, io.Discard); running && engine.Host != "" {
+	engine, running := host.Running(ctx, io.Discard)
+	if running && engine.Host != "" {
 		_, err = fmt.Fprintf(out, "export DOCKER_HOST=%q\n", engine.Host)
+	}
+	if running && engine.Client() != "docker" {
+		_, err = fmt.Fprintf(out, "export E2E_NODE_EXEC=%q\n", engine.Client()+" exec -i {node}")
 	}
 	return err
 }
 
 func imageCommand() *cobra.Command {
-	var choice string
+	var name, kubernetes string
 	cmd := &cobra.Command{
 		Use:   "image",
 		Short: "Get or build the node image only, and print its name",
@@ -115,14 +120,19 @@ func imageCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			image, err := w.nodeImage(cmd.Context(), engine, choice)
+			release, err := nodeimage.FindRelease(kubernetes)
+			if err != nil {
+				return err
+			}
+			image, err := w.nodeImage(cmd.Context(), engine, imageChoice{name: name, release: release, compiled: func() {}})
 			if err == nil {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), image)
 			}
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&choice, "node-image", "auto", "auto, pull, build, or the name of an image")
+	cmd.Flags().StringVar(&name, "node-image", "auto", "auto, pull, build, or the name of an image")
+	cmd.Flags().StringVar(&kubernetes, "kubernetes", nodeimage.KubernetesVersion, "the version of Kubernetes")
 	return cmd
 }
 

@@ -8,17 +8,20 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
+	nodeimage "github.com/bulkhead-k8s/bulkhead/kind/node-image"
+	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
 )
 
 func upCommand() *cobra.Command {
 	var (
-		want      wanted
-		nodeImage string
-		off       []string
+		want wanted
+		off  []string
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -35,15 +38,17 @@ again to continue after an interruption, or with another profile to switch.`,
 				return err
 			}
 			want.hardening = hardening
-			return up(cmd.Context(), want, nodeImage)
+			return up(cmd.Context(), want)
 		},
 	}
 	cmd.Flags().StringVar(&want.name, "name", refcluster.DefaultName,
 		"the cluster's name: "+refcluster.DefaultName+" or "+refcluster.DefaultName+"-…")
 	cmd.Flags().StringVar(&want.profile, "profile", "hardened",
 		"hardened (Bulkhead and in-tree), parity (Bulkhead alone) or in-tree (no Bulkhead)")
-	cmd.Flags().StringVar(&nodeImage, "node-image", "auto",
+	cmd.Flags().StringVar(&want.nodeImage, "node-image", "auto",
 		"auto (pull kind's image, else build from source), pull, build, or the name of an image")
+	cmd.Flags().StringVar(&want.kubernetes, "kubernetes", nodeimage.KubernetesVersion,
+		"the version of Kubernetes, for example v1.36.3 or 1.36.x; another one than the default is built from source")
 	cmd.Flags().BoolVar(&want.kubeletAPI, "kubelet-api", true,
 		"in hardened: put every kubelet behind kubelet-auth-proxy; the other profiles never do")
 	cmd.Flags().BoolVar(&want.nodeScope, "node-scope", false,
@@ -75,6 +80,8 @@ type wanted struct {
 	fresh bool
 	// plain installs nothing.
 	plain bool
+	// nodeImage and kubernetes say what the nodes run.
+	nodeImage, kubernetes string
 	// extra are additional flags of the installer.
 	extra []string
 }
@@ -102,15 +109,17 @@ func chooseHardening(plain, chosen bool, off []string) (refcluster.Hardening, er
 // limitsKubeProxy is true if node scope is installed.
 func (w wanted) limitsKubeProxy() bool { return w.nodeScope && w.profile != "in-tree" }
 
-func up(ctx context.Context, want wanted, imageChoice string) error {
-	if err := errors.Join(refcluster.CheckName(want.name), refcluster.CheckProfile(want.profile),
-		want.size.Check()); err != nil {
+func up(ctx context.Context, want wanted) error {
+	release, err := nodeimage.FindRelease(want.kubernetes)
+	if err := errors.Join(refcluster.CheckName(want.name), refcluster.CheckProfile(want.profile), want.size.Check(),
+		err); err != nil {
 		return err
 	}
 	w, err := openWorkspaceOf(want.name)
 	if err != nil {
 		return err
 	}
+	w.workshop.Release = release
 	unlock, err := refcluster.Lock(ctx, w.progress)
 	if err != nil {
 		return err
@@ -120,10 +129,10 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.workshop.BuildTools(ctx); err != nil {
+	if err := host.CheckPrerequisites(engine, host.Needs{Nodes: want.size.Nodes()}); err != nil {
 		return err
 	}
-	image, err := w.nodeImage(ctx, engine, imageChoice)
+	image, err := w.build(ctx, engine, imageChoice{name: want.nodeImage, release: release})
 	if err != nil {
 		return err
 	}
@@ -132,14 +141,25 @@ func up(ctx context.Context, want wanted, imageChoice string) error {
 		return err
 	}
 	cluster.Size, cluster.Hardening = want.size, want.hardening
-	if want.plain {
-		return bringUpPlain(ctx, cluster, want, image)
-	}
-	if err := bringUp(ctx, cluster, want, image); err != nil {
+	if err := bringUp(ctx, cluster, want, image); err != nil || want.plain {
 		return err
 	}
 	w.welcome(ctx, cluster, want)
 	return nil
+}
+
+// build gets the node image and builds the tools. If the image is compiled here, the tools are compiled
+// after it, while the image is put together: most of their packages are then in Go's build cache.
+func (w *workspace) build(ctx context.Context, engine host.Engine, choice imageChoice) (string, error) {
+	tools := sync.OnceValue(func() *progress.Background { return w.workshop.BeginTools(ctx) })
+	choice.compiled = func() { tools() }
+	image, err := w.nodeImage(ctx, engine, choice)
+	// They start here if the image was not compiled.
+	defer tools().Stop()
+	if err != nil {
+		return "", err
+	}
+	return image, w.workshop.AwaitTools(ctx, tools())
 }
 
 func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, image string) error {
@@ -158,6 +178,9 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 	if err := cluster.WaitReady(ctx); err != nil {
 		return err
 	}
+	if want.plain {
+		return preparePlain(ctx, cluster)
+	}
 	if err := installScoped(ctx, cluster, want, component); err != nil {
 		return err
 	}
@@ -166,6 +189,15 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 	}
 	cluster.PruneComponents(ctx, component)
 	return cluster.WaitInstalled(ctx)
+}
+
+// preparePlain makes the nodes as an administrator does before an installation: they have the program
+// bulkhead and the component image.
+func preparePlain(ctx context.Context, cluster *refcluster.Cluster) error {
+	if err := cluster.HardenNodes(ctx); err != nil {
+		return err
+	}
+	return cluster.PutInstallers(ctx)
 }
 
 func (w *workspace) welcome(ctx context.Context, cluster *refcluster.Cluster, want wanted) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
 	nodeimage "github.com/bulkhead-k8s/bulkhead/kind/node-image"
@@ -42,8 +43,9 @@ func openWorkspaceOf(name string) (*workspace, error) {
 	if w.progress, err = progress.New(os.Stderr, logs); err != nil {
 		return nil, err
 	}
-	w.workshop = refcluster.Workshop{Root: root, Output: w.output, Progress: w.progress}
-	return w, nil
+	release, err := nodeimage.FindRelease("")
+	w.workshop = refcluster.Workshop{Root: root, Output: w.output, Progress: w.progress, Release: release}
+	return w, err
 }
 
 // engine finds an engine, or prepares one.
@@ -54,46 +56,71 @@ func (w *workspace) engine(ctx context.Context) (engine host.Engine, err error) 
 			return err
 		})
 	if err == nil && engine.Private {
-		w.progress.Logf("    the machine's own Docker may not run privileged containers: using a private engine at %s",
-			engine.Host)
+		w.progress.Logf("    using a private Docker engine at %s: %s", engine.Host, firstLine(engine.Why))
 	}
+	w.workshop.Engine = engine.Info.Platform
 	return engine, err
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 func (w *workspace) cluster(engine host.Engine, name string) (*refcluster.Cluster, error) {
 	return refcluster.New(engine, name, w.root, w.output, w.progress)
 }
 
-// nodeImage returns the image for NODE_IMAGE: auto, pull, build or an image name.
-func (w *workspace) nodeImage(ctx context.Context, engine host.Engine, choice string) (string, error) {
-	switch choice {
+// imageChoice says which node image is wanted.
+type imageChoice struct {
+	// name is NODE_IMAGE: auto, pull, build or an image name.
+	name string
+	// release is the version of Kubernetes. kind's pinned image has the default version.
+	release nodeimage.Release
+	// compiled is called when the compiler has ended, if the image is built.
+	compiled func()
+}
+
+func (c imageChoice) isPinned() bool { return c.release.Version == nodeimage.KubernetesVersion }
+
+// nodeImage returns the name of the image, which the engine then has, or which kind pulls.
+func (w *workspace) nodeImage(ctx context.Context, engine host.Engine, choice imageChoice) (string, error) {
+	switch choice.name {
 	case "auto":
-		if !engine.Private && w.pull(ctx, engine) == nil {
-			return nodeimage.Pinned, nil
+		if !engine.Private && choice.isPinned() {
+			if image, err := w.pull(ctx, engine); err == nil {
+				return image, nil
+			}
 		}
 	case "pull":
-		return nodeimage.Pinned, w.pull(ctx, engine)
+		if !choice.isPinned() {
+			return "", fmt.Errorf("cannot pull Kubernetes %s: kind's pinned image is %s; set NODE_IMAGE to an image of "+
+				"https://github.com/kubernetes-sigs/kind/releases", choice.release.Version, nodeimage.Pinned)
+		}
+		return w.pull(ctx, engine)
 	case "build":
 	default:
-		return choice, nil
+		return engine.Reference(choice.name), nil
 	}
-	return w.buildNodeImage(ctx, engine)
+	return w.buildNodeImage(ctx, engine, choice)
 }
 
-func (w *workspace) pull(ctx context.Context, engine host.Engine) error {
-	return w.progress.Step(ctx, "pulling kind's pinned node image", func(ctx context.Context, log io.Writer) error {
-		return nodeimage.Pull(ctx, log, engine)
+func (w *workspace) pull(ctx context.Context, engine host.Engine) (image string, err error) {
+	err = w.progress.Step(ctx, "pulling kind's pinned node image", func(ctx context.Context, log io.Writer) error {
+		image, err = nodeimage.Pull(ctx, log, engine, nodeimage.Pinned)
+		return err
 	})
+	return image, err
 }
 
-func (w *workspace) buildNodeImage(ctx context.Context, engine host.Engine) (string, error) {
+func (w *workspace) buildNodeImage(ctx context.Context, engine host.Engine, choice imageChoice) (string, error) {
 	kindDir, kindVersion, err := w.workshop.KindModule(ctx, io.Discard)
 	if err != nil {
 		return "", err
 	}
 	builder := nodeimage.Builder{
-		Engine: engine, Root: w.root, Work: filepath.Join(w.output, "node-image"),
-		KindDir: kindDir, KindVersion: kindVersion, Progress: w.progress,
+		Engine: engine, Release: choice.release, Root: w.root, Work: filepath.Join(w.output, "node-image"),
+		KindDir: kindDir, KindVersion: kindVersion, Progress: w.progress, Compiled: choice.compiled,
 	}
 	return builder.Ensure(ctx)
 }

@@ -6,8 +6,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +20,8 @@ import (
 type workload struct {
 	admin           kubernetes.Interface
 	node, namespace string
+	// pod is the UID of the pod.
+	pod types.UID
 }
 
 const (
@@ -38,7 +42,7 @@ func newWorkload(ctx context.Context, admin kubernetes.Interface) (*workload, er
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a namespace: %w", err)
 	}
-	w := &workload{admin, node, namespace.Name}
+	w := &workload{admin: admin, node: node, namespace: namespace.Name}
 	if err := w.create(ctx); err != nil {
 		_ = w.remove(context.WithoutCancel(ctx))
 		return nil, fmt.Errorf("cannot create a pod on %s: %w", node, err)
@@ -46,17 +50,18 @@ func newWorkload(ctx context.Context, admin kubernetes.Interface) (*workload, er
 	return w, nil
 }
 
-// create creates the secret and the pod. It waits until the kubelet has reported the pod's status:
+// create creates the secret and the pod. It waits until the kubelet has reported that the pod runs:
 // then both authorizers know the pod.
 func (w *workload) create(ctx context.Context) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"password": "x"}}
 	if _, err := w.admin.CoreV1().Secrets(w.namespace).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	no := false
+	if err := w.createAccount(ctx); err != nil {
+		return err
+	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
-		NodeName:                     w.node,
-		AutomountServiceAccountToken: &no,
+		NodeName: w.node, ServiceAccountName: name,
 		Containers: []corev1.Container{
 			{Name: "pause", Image: pauseImage, ImagePullPolicy: corev1.PullIfNotPresent},
 		},
@@ -64,7 +69,12 @@ func (w *workload) create(ctx context.Context) error {
 			Secret: &corev1.SecretVolumeSource{SecretName: name},
 		}}},
 	}}
-	if _, err := w.admin.CoreV1().Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+	created, err := w.admin.CoreV1().Pods(w.namespace).Create(ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	w.pod = created.UID
+	if _, err := w.admin.CoreV1().Events(w.namespace).Create(ctx, w.event(name), metav1.CreateOptions{}); err != nil {
 		return err
 	}
 	for range 120 {
@@ -72,12 +82,12 @@ func (w *workload) create(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(now.Status.ContainerStatuses) > 0 {
+		if now.Status.Phase == corev1.PodRunning {
 			return nil
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	return fmt.Errorf("the kubelet of %s did not report the pod within a minute", w.node)
+	return fmt.Errorf("the kubelet of %s did not run the pod within a minute", w.node)
 }
 
 func (w *workload) remove(ctx context.Context) error {
@@ -87,45 +97,94 @@ func (w *workload) remove(ctx context.Context) error {
 type call struct {
 	name string
 	make func(context.Context) error
+	// few means that the call is made less often, because it is slow.
+	few bool
 }
 
-// calls are the four most frequent calls of a kubelet. Each write changes a field, so that it is
-// stored.
+// calls are the ten most frequent calls of a kubelet. Each write changes a field, so that it is
+// stored. They are safe for concurrent use.
 func (w *workload) calls(kubelet kubernetes.Interface) []call {
-	core := kubelet.CoreV1()
-	n := 0
-	nodeCondition := func() []byte {
-		// The same as a heartbeat of the kubelet, except for the second.
-		n++
-		beat := time.Now().Add(time.Duration(n%60) * -time.Second).UTC().Format(time.RFC3339)
-		return fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q}]}}`, beat)
-	}
-	podCondition := func() []byte {
-		n++
-		return fmt.Appendf(
-			nil,
-			`{"status":{"conditions":[{"type":"example.com/load","status":"True","message":"%d"}]}}`,
-			n,
-		)
-	}
+	core, leases := kubelet.CoreV1(), kubelet.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	var n atomic.Int64
 	return []call{
-		{"get own Node", func(ctx context.Context) error {
+		{name: "get own Node", make: func(ctx context.Context) error {
 			_, err := core.Nodes().Get(ctx, w.node, metav1.GetOptions{})
 			return err
 		}},
-		{"get own pod's secret", func(ctx context.Context) error {
+		{name: "get own lease", make: func(ctx context.Context) error {
+			_, err := leases.Get(ctx, w.node, metav1.GetOptions{})
+			return err
+		}},
+		{name: "get own pod", make: func(ctx context.Context) error {
+			_, err := core.Pods(w.namespace).Get(ctx, name, metav1.GetOptions{})
+			return err
+		}},
+		{name: "get own pod's secret", make: func(ctx context.Context) error {
 			_, err := core.Secrets(w.namespace).Get(ctx, name, metav1.GetOptions{})
 			return err
 		}},
-		{"patch own Node's status", func(ctx context.Context) error {
-			_, err := core.Nodes().
-				Patch(ctx, w.node, types.StrategicMergePatchType, nodeCondition(), metav1.PatchOptions{}, "status")
+		{name: "create token for own pod", make: func(ctx context.Context) error {
+			_, err := core.ServiceAccounts(w.namespace).CreateToken(ctx, name, w.tokenRequest(), metav1.CreateOptions{})
 			return err
 		}},
-		{"patch own pod's status", func(ctx context.Context) error {
-			_, err := core.Pods(w.namespace).
-				Patch(ctx, name, types.StrategicMergePatchType, podCondition(), metav1.PatchOptions{}, "status")
+		{name: "patch own lease", make: func(ctx context.Context) error {
+			_, err := leases.Patch(ctx, w.node, types.MergePatchType, renewal(n.Add(1)), metav1.PatchOptions{})
 			return err
 		}},
+		{name: "patch own Node's status", make: func(ctx context.Context) error {
+			_, err := core.Nodes().Patch(ctx, w.node, types.StrategicMergePatchType, heartbeat(n.Add(1)), metav1.PatchOptions{},
+				"status")
+			return err
+		}},
+		{name: "patch own pod's status", make: func(ctx context.Context) error {
+			_, err := core.Pods(w.namespace).Patch(ctx, name, types.StrategicMergePatchType, podCondition(n.Add(1)),
+				metav1.PatchOptions{}, "status")
+			return err
+		}},
+		{name: "create event", make: func(ctx context.Context) error {
+			_, err := core.Events(w.namespace).Create(ctx, w.event(fmt.Sprintf("load-%d", n.Add(1))), metav1.CreateOptions{})
+			return err
+		}},
+		{name: "patch event", make: func(ctx context.Context) error {
+			_, err := core.Events(w.namespace).Patch(ctx, name, types.StrategicMergePatchType,
+				fmt.Appendf(nil, `{"count":%d}`, n.Add(1)), metav1.PatchOptions{})
+			return err
+		}},
+	}
+}
+
+// heartbeat is what a kubelet sends, except for the second.
+func heartbeat(n int64) []byte {
+	beat := time.Now().Add(time.Duration(n%60) * -time.Second).UTC().Format(time.RFC3339)
+	return fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q}]}}`, beat)
+}
+
+func renewal(n int64) []byte {
+	now := time.Now().Add(time.Duration(n) * time.Microsecond).UTC().Format(metav1.RFC3339Micro)
+	return fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now)
+}
+
+func podCondition(n int64) []byte {
+	return fmt.Appendf(nil,
+		`{"status":{"conditions":[{"type":"example.com/load","status":"True","message":"%d"}]}}`, n)
+}
+
+func (w *workload) tokenRequest() *authenticationv1.TokenRequest {
+	return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+		BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: w.pod},
+	}}
+}
+
+// event is an event of the kubelet about the pod.
+func (w *workload) event(called string) *corev1.Event {
+	return &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: called},
+		InvolvedObject: corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Pod", Namespace: w.namespace, Name: name, UID: w.pod,
+		},
+		Reason: "Load", Message: "load", Type: corev1.EventTypeNormal, Count: 1,
+		Source:         corev1.EventSource{Component: "kubelet", Host: w.node},
+		FirstTimestamp: metav1.Now(), LastTimestamp: metav1.Now(),
+		ReportingController: "kubelet", ReportingInstance: w.node,
 	}
 }

@@ -6,12 +6,13 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/refcluster"
 )
 
 const begin, end = "<!-- measured: written by `make bench` -->\n", "<!-- end of measured -->\n"
@@ -43,23 +44,13 @@ func report(input, page string) (missed int, err error) {
 	if page == "" {
 		return missed, nil
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return missed, err
-	}
-	head, rest, ok := bytes.Cut(text, []byte(begin))
-	_, tail, ok2 := bytes.Cut(rest, []byte(end))
-	if !ok || !ok2 {
-		return missed, fmt.Errorf("cannot write %s: it does not have the two markers", page)
-	}
 	measured := fmt.Sprintf(
 		"Measured on %s: %s.\n\n%s",
 		time.Now().UTC().Format("2006-01-02"),
 		machine(string(data)),
 		out.String(),
 	)
-	written := bytes.Join([][]byte{head, []byte(begin), []byte(measured), []byte(end), tail}, nil)
-	return missed, os.WriteFile(page, written, 0o644) //nolint:gosec // a page of the documentation
+	return missed, refcluster.ReplacePart(page, begin, end, measured)
 }
 
 // machine returns the go command's description of the machine.

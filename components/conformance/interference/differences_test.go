@@ -1,0 +1,81 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package interference_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+)
+
+// difference is a documented way in which a node can notice an unrelated object.
+type difference struct {
+	harness.Documented
+	// is reports whether two answers, of which one is a denial by one of the rules, show it.
+	is func(first, second string) bool
+}
+
+// differences are all that are documented.
+var differences = []difference{
+	{
+		Documented: harness.Documented{
+			Name: "unique", IDs: []rules.ID{"NR-SLICE-4", "NR-ADDRESS-2", "NR-NODESPEC-3", "NR-PODIP-2", "NR-CSR-2"},
+			Row: "can be used by one node only",
+		},
+		is: func(first, second string) bool { return !otherNode.MatchString(first + second) },
+	},
+	{
+		Documented: harness.Documented{
+			Name: "pods by name", IDs: []rules.ID{"NR-SA-2", "NR-SA-3", "NR-PCR-3", "NR-POD-8"},
+			Row: "answers upstream's texts",
+		},
+		is: denyBoth,
+	},
+	{
+		Documented: harness.Documented{Name: readAgain, Row: "reads it a second time"},
+		is:         func(string, string) bool { return false }, // only while watches lag: isReadAgain
+	},
+}
+
+const readAgain = "read again"
+
+// isReadAgain matches if the answers are equal, and one of them needed a live read that the other did
+// not need.
+func isReadAgain(first, second string) bool {
+	answer, calls, _ := strings.Cut(first, " calls=[")
+	same, others, _ := strings.Cut(second, " calls=[")
+	return answer == same && strings.HasPrefix(calls, "]") != strings.HasPrefix(others, "]")
+}
+
+// otherNode matches a text that names the owner.
+var otherNode = regexp.MustCompile(`node \\*"n[23]`)
+
+func denyBoth(first, second string) bool {
+	return strings.HasPrefix(first, "deny:") && strings.HasPrefix(second, "deny:")
+}
+
+// knownAs returns the name of the documented difference that two answers show, or "".
+func knownAs(first, second string) string {
+	for _, d := range differences {
+		denies := func(answer string) bool {
+			return slices.ContainsFunc(d.IDs, func(id rules.ID) bool { return strings.Contains(answer, "["+string(id)+"]") })
+		}
+		if (denies(first) || denies(second)) && d.is(first, second) {
+			return d.Name
+		}
+	}
+	return ""
+}
+
+func TestDifferencesAreDocumented(t *testing.T) {
+	var all []harness.Documented
+	for _, d := range differences {
+		all = append(all, d.Documented)
+	}
+	harness.CheckPage(t, "threat-model.md", "What a node can notice of other nodes", all)
+}

@@ -1,0 +1,87 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package attacks_test
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// chainStep is one step of an attack with several.
+type chainStep struct {
+	what string
+	// stoppedBy denies the step in the profile hardened. If it is empty, the step is allowed there.
+	stoppedBy rules.ID
+	// needs is true for a step that is impossible if the step before was denied.
+	needs bool
+	act   func(context.Context, *Run) Answer
+	// effect proves what the attacker has after the step. It may be nil.
+	effect func(context.Context, *Run, Answer)
+}
+
+// chain makes the spec of an attack with several steps. In in-tree every step must succeed. In
+// hardened, every step that a rule denies is tried, also after the first denial: the chain has no
+// other way around it. The first denial is by the rule in first.
+func chain(name string, first rules.ID, prepare func(context.Context, *Run),
+	steps func(context.Context, *Run) []chainStep) bool {
+	return It(name, DeniesBeyond(first, Behind), Label("chain", OnHost, OnWorker, Slow), func(ctx SpecContext) {
+		profile := suite.Settings.Profile
+		if profile != Hardened && profile != InTree {
+			Skip("the chains need the profile hardened or in-tree")
+		}
+		r := &Run{Env: suite.Env(), Protected: profile == Hardened, Names: map[string]string{}}
+		if r.Protected {
+			skipWithoutNodeScope(ctx)
+		}
+		narrate("\n%s\n── With the profile %s\n", name, profile)
+		prepare(ctx, r)
+		stopped := rules.ID("")
+		for i, step := range steps(ctx, r) {
+			r.Say("Step %d: %s.", i+1, step.what)
+			switch {
+			case r.Protected && stopped != "" && step.needs:
+				r.Say("Impossible: it needs a step that was denied.")
+			case r.Protected && step.stoppedBy != "":
+				step.denied(ctx, r)
+				if stopped == "" {
+					stopped = step.stoppedBy
+				}
+			default:
+				step.succeeds(ctx, r)
+			}
+		}
+		if r.Protected {
+			Expect(stopped).To(Equal(first), "the rule that stops the chain")
+		}
+	})
+}
+
+func (s chainStep) succeeds(ctx context.Context, r *Run) {
+	GinkgoHelper()
+	var answer Answer
+	suite.ExpectAdmitted(ctx, func() Answer {
+		answer = s.act(ctx, r)
+		return answer
+	})
+	if s.effect != nil {
+		s.effect(ctx, r, answer)
+	}
+}
+
+func (s chainStep) denied(ctx context.Context, r *Run) {
+	GinkgoHelper()
+	begun := time.Now()
+	answer := s.act(ctx, r)
+	Expect(answer.Code).To(Equal(http.StatusForbidden), answer.Message)
+	Expect(answer.Message).To(ContainSubstring("[" + string(s.stoppedBy) + "]"))
+	expectAuditedRefusal(ctx, r, &Identity{User: answer.User}, begun, "["+string(s.stoppedBy)+"]")
+	r.Say("The profile hardened stops this step: %s.", s.stoppedBy)
+}

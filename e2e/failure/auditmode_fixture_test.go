@@ -1,0 +1,167 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package failure_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+)
+
+// joinLikeKarpenter joins a machine whose kubelet has its own labels and taints, and whose pod network
+// has its own addresses.
+func joinLikeKarpenter(ctx context.Context) *NewMachine {
+	GinkgoHelper()
+	machine := suite.Env().NewMachine(ctx, MachineName())
+	machine.Run(ctx, `sed -i 's#^KUBELET_EXTRA_ARGS=#&--node-labels=`+nodePool+`=x --register-with-taints=`+startupTaint+
+		`=:NoExecute #' /etc/default/kubelet && grep -q `+startupTaint+` /etc/default/kubelet`)
+	machine.Join(ctx, suite.Env().BootstrapToken(ctx))
+	machine.UseRange(ctx, foreignRange)
+	return machine
+}
+
+func expectKarpenters(ctx context.Context, machine *NewMachine) {
+	GinkgoHelper()
+	node, err := suite.Client.CoreV1().Nodes().Get(ctx, machine.Name, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(node.Labels).To(HaveKeyWithValue(nodePool, "x"))
+	Expect(node.Spec.Taints).To(ContainElement(HaveField("Key", startupTaint)))
+}
+
+// expectForeignPod starts a pod on the machine. Its kubelet reports an IP outside the podCIDR.
+func expectForeignPod(ctx context.Context, machine *NewMachine) {
+	GinkgoHelper()
+	pod := suite.Env().Pod(ctx, machine.Name)
+	Eventually(ctx, func() (string, error) {
+		pod, err := suite.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
+		return string(pod.Status.Phase) + " " + pod.Status.PodIP, err
+	}).WithTimeout(PodStart).WithPolling(time.Second).Should(HavePrefix("Running 10.99.77."))
+}
+
+// logAgent starts a pod on the worker's network that names the kubelet's API at 127.0.0.1, and
+// returns its account's token.
+func logAgent(ctx context.Context) Bearer {
+	GinkgoHelper()
+	env := suite.Env()
+	env.Pod(ctx, suite.Worker, func(pod *corev1.Pod) {
+		pod.Spec.HostNetwork = true
+		pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "KUBELET", Value: "https://127.0.0.1:10250/pods"}}
+	})
+	token := env.AccountToken(ctx)
+	env.Grant(ctx, token.User, rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{""},
+		Resources: []string{"nodes/pods", "nodes/proxy"}})
+	return token
+}
+
+// expectLoopback reads the pods of the worker's kubelet at 127.0.0.1.
+func expectLoopback(ctx context.Context, agent Bearer, code string) {
+	GinkgoHelper()
+	expectKubelet(ctx, "127.0.0.1:10250/pods", agent, code)
+	expectKubelet(ctx, "127.0.0.1:10250/pods", Bearer{}, "401")
+}
+
+// containerLog is the log of a container that does not exist: who may read it, gets 404.
+const containerLog = "$(hostname):10250/containerLogs/kube-system/no-pod/no-container"
+
+// askKubelet sends a GET request from the worker's host, without a token if the bearer has none. It
+// returns the code of the answer.
+func askKubelet(ctx context.Context, address string, who Bearer) (string, error) {
+	get := `curl -sk -o /dev/null --max-time 20 -w '%{http_code}' "https://` + address + `"`
+	if who.Token != "" {
+		get += " -H 'Authorization: Bearer " + who.Token + "'"
+	}
+	return suite.Host.Run(ctx, suite.Worker, get)
+}
+
+func expectKubelet(ctx context.Context, address string, who Bearer, code string) {
+	GinkgoHelper()
+	Expect(askKubelet(ctx, address, who)).To(Equal(code), address)
+}
+
+// expectContainerLog waits for the answer: kube-apiserver has restarted, and for a while
+// kubelet-auth-proxy cannot ask it whose token this is.
+func expectContainerLog(ctx context.Context, who Bearer) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) { return askKubelet(ctx, containerLog, who) }).
+		WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Equal("404"))
+}
+
+// grantedNode returns a node to which RBAC grants what no rule of node-authorizer allows.
+func grantedNode(ctx context.Context) *Identity {
+	GinkgoHelper()
+	env := suite.Env()
+	env.Grant(ctx, "system:node:"+env.Own, rbacv1.PolicyRule{Verbs: []string{"list"}, APIGroups: []string{"apps"},
+		Resources: []string{"deployments"}})
+	return suite.AsNode(env.Own)
+}
+
+const staticPod = "/etc/kubernetes/manifests/agent.yaml"
+
+// expectMirrorPod runs a static pod on the machine with a label that its namespace does not allow.
+func expectMirrorPod(ctx context.Context, machine *NewMachine) {
+	GinkgoHelper()
+	machine.Run(ctx, `cat >`+staticPod+` <<'END'
+apiVersion: v1
+kind: Pod
+metadata: {name: agent, namespace: kube-system, labels: {app: agent}}
+spec:
+  containers:
+  - {name: pause, image: `+fixtures.PauseImage+`}
+END
+`)
+	Eventually(ctx, mirrorPod(machine)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
+}
+
+// removeMirrorPod removes the static pod: otherwise its namespace needs an annotation before mode
+// enforce.
+func removeMirrorPod(ctx context.Context, machine *NewMachine) {
+	GinkgoHelper()
+	machine.Run(ctx, "rm "+staticPod)
+	Eventually(ctx, mirrorPod(machine)).WithTimeout(PodStart).WithPolling(time.Second).
+		Should(MatchError(ContainSubstring("not found")))
+}
+
+func mirrorPod(machine *NewMachine) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := suite.Client.CoreV1().Pods("kube-system").Get(ctx, "agent-"+machine.Name, metav1.GetOptions{})
+		return err
+	}
+}
+
+// staleToken returns the account's token as it was issued two hours ago, extended to a year.
+func staleToken(ctx context.Context, account Bearer) string {
+	GinkgoHelper()
+	return suite.ReissueToken(ctx, account.Token, func(claims map[string]any) {
+		issued := time.Now().Add(-2 * time.Hour)
+		claims["iat"], claims["nbf"] = issued.Unix(), issued.Unix()
+		claims["exp"] = issued.AddDate(1, 0, 0).Unix()
+		kubernetes, ok := claims["kubernetes.io"].(map[string]any)
+		Expect(ok).To(BeTrue(), fmt.Sprint(claims))
+		kubernetes["warnafter"] = issued.Add(time.Hour).Unix()
+	})
+}
+
+func expectStaleTokenWorks(ctx context.Context, token string) {
+	GinkgoHelper()
+	_, err := suite.ReadToken(ctx, token)
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// auditLogSince writes the part of the API server's audit log since a time to a file, and returns its
+// path. The log of a long test run is large.
+func auditLogSince(ctx context.Context, since time.Time) string {
+	GinkgoHelper()
+	const file = "/run/bulkhead-audit.log"
+	suite.OnControlPlane(ctx, "cat /var/log/kubernetes/audit/audit*.log | grep -F stale-token | tail -n 1000 >"+file)
+	return file
+}
