@@ -133,6 +133,14 @@ func (p *probe) noticed() bool {
 	return p.calls.Failed+p.calls.Denied > 0 || p.calls.Longest >= slow
 }
 
+// begin drops the answers until now, except breaches: an earlier spec may have restarted the API server,
+// which answers some calls with errors for a moment.
+func (p *probe) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls, p.wrong, p.refusals = reliability.Calls{Name: p.calls.Name, Attack: p.calls.Attack}, nil, 0
+}
+
 // forget drops the row: what follows is after the repair.
 func (p *probe) forget() {
 	p.mu.Lock()
@@ -181,6 +189,13 @@ func (p *probes) recovered() error {
 		}
 	}
 	return nil
+}
+
+// begin drops the answers of all probes until now, except breaches.
+func (p *probes) begin() {
+	for _, one := range p.all {
+		one.begin()
+	}
 }
 
 // forget drops the rows of all probes.

@@ -98,6 +98,7 @@ func (w *workload) survives(ctx context.Context, d disruption, lasts time.Durati
 	DeferCleanup(p.end)
 	Eventually(ctx, p.recovered).WithTimeout(recovery).WithPolling(pace).Should(Succeed(), "before the disruption")
 	before, restarts := awaitReady(ctx), w.awaitRestarts(ctx)
+	p.begin()
 
 	DeferCleanup(d.repair)
 	o := &observation{probes: p, began: time.Now()}
