@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
@@ -50,6 +51,25 @@ func (e Engine) Env() []string {
 // Docker returns a command of the engine's client. The other clients have docker's commands.
 func (e Engine) Docker(args ...string) progress.Command {
 	return progress.Command{Env: e.Env(), Args: append([]string{e.Client()}, args...)}
+}
+
+// OtherNodes returns how many nodes of other kind clusters than this one run on the engine. All nodes
+// share the memory and the inotify instances of its machine.
+func (e Engine) OtherNodes(ctx context.Context, log io.Writer, cluster string) (int, error) {
+	const label = "label=io.x-k8s.kind.cluster"
+	count := func(filter string) (int, error) {
+		out, err := e.Docker("ps", "--quiet", "--filter", filter).Output(ctx, log)
+		return len(strings.Fields(out)), err
+	}
+	all, err := count(label)
+	if err != nil {
+		return 0, fmt.Errorf("listing the nodes that run: %w", err)
+	}
+	own, err := count(label + "=" + cluster)
+	if err != nil {
+		return 0, fmt.Errorf("listing the nodes of %s: %w", cluster, err)
+	}
+	return all - own, nil
 }
 
 // Find returns an engine that runs privileged containers. It prefers the machine's own engines.

@@ -25,6 +25,7 @@ info) engine=$(basename "$0")
   echo "Cannot connect to the engine" >&2; exit 1; fi ;;
 image) exit 1 ;;
 import) cat >/dev/null ;;
+ps) if [ "$4" = label=io.x-k8s.kind.cluster ]; then echo a b c d e; else echo d e; fi ;;
 run) [ ! -e "$here/refuse" ] && [ ! -e "$here/refuse.$(basename "$0")" ] ;;
 esac
 `
@@ -150,6 +151,24 @@ func TestFindTriesEachEngineThatAnswers(t *testing.T) {
 }
 
 // With podman chosen there is never a private engine, also for root on Debian.
+func TestNodesOfOtherClustersAreCounted(t *testing.T) {
+	dir := fakeEngines(t, []string{docker}, nil)
+	others, err := (Engine{}).OtherNodes(t.Context(), io.Discard, "own")
+	if err != nil || others != 3 {
+		t.Errorf("%d other nodes, %v, want 3 of 5", others, err)
+	}
+	asked, err := os.ReadFile(filepath.Join(dir, "commands"))
+	if err != nil || !strings.Contains(string(asked), "label=io.x-k8s.kind.cluster=own") {
+		t.Errorf("the own cluster's nodes were not asked for: %s, %v", asked, err)
+	}
+	if err := os.Remove(filepath.Join(dir, docker)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Engine{}).OtherNodes(t.Context(), io.Discard, "own"); err == nil {
+		t.Error("no error without an engine")
+	}
+}
+
 func TestFindExplainsWhatIsMissing(t *testing.T) {
 	for _, tc := range []struct {
 		name, chosen, refuse string

@@ -35,7 +35,8 @@ const (
 
 // Needs are what a job expects of the machine.
 type Needs struct {
-	// Nodes is the number of nodes of the cluster. Zero means that there is none.
+	// Nodes is the number of nodes of the cluster, and of the other clusters of the engine. Zero means
+	// that no cluster is created.
 	Nodes int
 	// Compile is true if Kubernetes is compiled.
 	Compile bool

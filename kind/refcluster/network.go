@@ -58,9 +58,13 @@ func (c *Cluster) EnsureNetwork(ctx context.Context) error {
 	})
 }
 
+// registration is how long nodes may take to register after `kubeadm join`: on a busy machine with two
+// cores more than a minute.
+const registration = 3 * time.Minute
+
 func (c *Cluster) nodeNetworks(ctx context.Context, log io.Writer) ([]nodeNetwork, error) {
 	var nodes []nodeNetwork
-	err := poll(ctx, time.Minute, func() (bool, error) {
+	err := poll(ctx, registration, func() (bool, error) {
 		out, err := c.kubectl("get", "nodes", "-o",
 			`jsonpath={range .items[*]}{.metadata.name} {.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}`).Output(ctx, log)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -129,7 +130,11 @@ func up(ctx context.Context, want wanted) error {
 	if err != nil {
 		return err
 	}
-	if err := host.CheckPrerequisites(engine, host.Needs{Nodes: want.size.Nodes()}); err != nil {
+	others, err := engine.OtherNodes(ctx, io.Discard, want.name)
+	if err != nil {
+		return err
+	}
+	if err := host.CheckPrerequisites(engine, host.Needs{Nodes: want.size.Nodes() + others}); err != nil {
 		return err
 	}
 	image, err := w.build(ctx, engine, imageChoice{name: want.nodeImage, release: release})
