@@ -85,7 +85,7 @@ check-rules-doc() {
     { echo "prometheusrule.yaml differs from the alerts: run make update"; return 1; }
 }
 
-check-docs-marks() { go run ./scripts/docsrun --check docs/install.md; }
+check-docs-marks() { go run ./scripts/docsrun --check docs/install.md && go run ./scripts/docsrun --check docs/rotate-ca.md; }
 
 # A component of kustomize is built with a base only. The installer's tests do that.
 components=':!manifests/kustomize/components/**'

@@ -4,9 +4,9 @@
 // Package kubeclient calls the API server that a kubeconfig names, and reloads the kubeconfig when
 // it changes.
 //
-// client-go reloads certificate, key and CA files, but not the kubeconfig. In this package, a
-// changed kubeconfig gives new calls a new transport. If the changed kubeconfig cannot be loaded,
-// the last good one stays in use.
+// client-go reloads certificate and key files, a CA file only every five minutes, and no kubeconfig. In
+// this package, a changed kubeconfig or CA file gives new calls a new transport within ten seconds. If
+// what changed cannot be loaded, the last good state stays in use.
 package kubeclient
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// rereadInterval is how often the kubeconfig is checked for changes.
+	// rereadInterval is how often the kubeconfig and its CA file are checked for changes.
 	rereadInterval = 10 * time.Second
 	// unlimited disables the rate limit of client-go. Reflectors back off by themselves, and live
 	// reads have budgets that are fair between nodes. One more limit for both would make each wait
@@ -44,12 +44,12 @@ type Client struct {
 	current               atomic.Pointer[server]
 }
 
-// server is the content of a kubeconfig at the time when it was read.
+// server is the content of a kubeconfig, and of its CA file, at the time when they were read.
 type server struct {
-	content   []byte
-	url       *url.URL
-	config    *rest.Config
-	transport http.RoundTripper
+	content             []byte
+	url                 *url.URL
+	certificate, caFile string
+	transport           http.RoundTripper
 }
 
 // New loads the kubeconfig. It makes no request.
@@ -113,11 +113,11 @@ func apiConfig() *rest.Config {
 // Files returns the paths of the client certificate and the CA that are in use. A path is empty if
 // the kubeconfig contains the data itself.
 func (c *Client) Files() (certificate, ca string) {
-	config := c.current.Load().config
-	return config.CertFile, config.CAFile
+	current := c.current.Load()
+	return current.certificate, current.caFile
 }
 
-// Run reloads the kubeconfig when it changes, until ctx is done.
+// Run reloads the kubeconfig when it or its CA file changes, until ctx is done.
 func (c *Client) Run(ctx context.Context) {
 	ticker := time.NewTicker(rereadInterval)
 	defer ticker.Stop()
@@ -167,19 +167,31 @@ func (c *Client) load() (*server, error) {
 		return nil, fmt.Errorf("loading kubeconfig %s: %w", c.kubeconfig, err)
 	}
 	config.UserAgent = c.userAgent
-	return newServer(content, config)
+	s := &server{content: content, certificate: config.CertFile, caFile: config.CAFile}
+	if s.caFile != "" {
+		// The content instead of the file: client-go keeps a transport for each content.
+		config.CAFile = ""
+		if config.CAData, err = os.ReadFile(s.caFile); err != nil {
+			return nil, fmt.Errorf("reading the CA of kubeconfig %s: %w", c.kubeconfig, err)
+		}
+		if len(config.CAData) == 0 {
+			// Without a CA, client-go would trust the CAs of the system.
+			return nil, fmt.Errorf("the CA of kubeconfig %s: %s is empty", c.kubeconfig, s.caFile)
+		}
+		s.content = append(s.content, config.CAData...)
+	}
+	return s, s.connect(config)
 }
 
-func newServer(content []byte, config *rest.Config) (*server, error) {
-	address, _, err := rest.DefaultServerUrlFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("address in kubeconfig: %w", err)
+// connect prepares the transport. It makes no request.
+func (s *server) connect(config *rest.Config) (err error) {
+	if s.url, _, err = rest.DefaultServerUrlFor(config); err != nil {
+		return fmt.Errorf("address in kubeconfig: %w", err)
 	}
-	transport, err := rest.TransportFor(config)
-	if err != nil {
-		return nil, fmt.Errorf("preparing the transport: %w", err)
+	if s.transport, err = rest.TransportFor(config); err != nil {
+		return fmt.Errorf("preparing the transport: %w", err)
 	}
-	return &server{content: content, url: address, config: config, transport: transport}, nil
+	return nil
 }
 
 // restConfig parses content as the kubeconfig at path. So the bytes that are compared are the bytes

@@ -16,6 +16,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
 )
 
 // newServerNamed starts a server that answers every request with a ConfigMap called name.
@@ -85,6 +87,53 @@ func TestFollowsTheKubeconfig(t *testing.T) {
 				t.Errorf("called %s with %v, want %v", got.Name, got.Annotations, want)
 			}
 		})
+	}
+}
+
+func TestFollowsTheCAFile(t *testing.T) {
+	server := newServerNamed(t, "first")
+	dir, ca := t.TempDir(), server.Listener.Addr().String()+".crt"
+	writeKubeconfig(t, dir, server)
+	good, err := os.ReadFile(filepath.Join(dir, ca))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := string(testpki.NewCA(t, "other").PEM())
+	write(t, dir, ca, other)
+	c, err := New(filepath.Join(dir, "kubeconfig"), "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := c.Kubernetes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func() error {
+		_, err := client.CoreV1().ConfigMaps("n").Get(t.Context(), "x", metav1.GetOptions{})
+		return err
+	}
+	if err := get(); err == nil {
+		t.Fatal("another CA was accepted")
+	}
+	write(t, dir, ca, string(good))
+	c.reread(t.Context())
+	if err := get(); err != nil {
+		t.Errorf("after the right CA was written: %v", err)
+	}
+	for _, bad := range []string{"", "-----BEGIN CERTIFICATE-----\n"} {
+		write(t, dir, ca, bad)
+		c.reread(t.Context())
+		if err := get(); err != nil {
+			t.Errorf("after %q was written: %v", bad, err)
+		}
+	}
+	write(t, dir, ca, other)
+	c.reread(t.Context())
+	if err := get(); err == nil {
+		t.Error("after another CA was written, the old one was still trusted")
+	}
+	if _, file := c.Files(); filepath.Base(file) != ca {
+		t.Errorf("the CA's file is %s, want %s", file, ca)
 	}
 }
 

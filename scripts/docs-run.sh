@@ -2,47 +2,63 @@
 # Copyright The Bulkhead Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the commands of docs/install.md on a new kind cluster without Bulkhead, with a workload on it.
-# After the page has uninstalled Bulkhead, the static pod manifests and the ConfigMap kubeadm-config
-# must be as before, byte for byte. Removes the cluster at the end, also after a failure or Ctrl-C.
+# Runs the commands of a page on a new kind cluster with a workload on it. Removes the cluster at the
+# end, also after a failure or Ctrl-C.
 #
-# Settings: NODE_IMAGE, as for make up; CONTROL_PLANES and WORKERS, the numbers of nodes (default 1).
+# install:   docs/install.md, on a cluster without Bulkhead. After the page has uninstalled Bulkhead,
+#            the static pod manifests and the ConfigMap kubeadm-config must be as before, byte for byte.
+# rotate-ca: docs/rotate-ca.md, on a cluster with Bulkhead.
+#
+# Settings: PAGE, one of these (default install); NODE_IMAGE, as for make up; CONTROL_PLANES and
+# WORKERS, the numbers of nodes (default 1).
 set -o errexit -o nounset -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # The page runs make. Without these variables, that make prints nothing about directories.
 unset MAKEFLAGS MAKELEVEL MFLAGS
 
-readonly name=bulkhead-docs page=docs/install.md
+readonly name=bulkhead-docs page=${PAGE:-install}
+readonly file=docs/${page}.md
 readonly bin=${PWD}/_output/bin state=${PWD}/_output/docs-run
 # The images that the page names. The test has no registry, so the script loads them into the nodes.
 readonly images=(registry.example/bulkhead:v1 registry.example/bulkhead:v2)
 readonly workload=docs-workload control_planes=${CONTROL_PLANES:-1} workers=${WORKERS:-1}
 
 main() {
+  case ${page} in
+    install) local kind=(--plain --control-planes="${control_planes}" --workers="${workers}") ;;
+    rotate-ca) local kind=(--profile=hardened) ;;
+    *)
+      echo "error: PAGE=${page}: use install or rotate-ca" >&2
+      return 2
+      ;;
+  esac
   rm -rf "${state}" && mkdir -p "${bin}" "${state}"
   # go run does not pass on an interrupt.
-  go build -o "${bin}/" ./kind/cmd/refcluster ./scripts/docsrun
-  docsrun --check "${page}"
+  go build -o "${bin}/" ./kind/cmd/refcluster ./scripts/docsrun ./components/cmd/bulkhead
+  docsrun --check "${file}"
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
   trap down EXIT
-  refcluster up --name="${name}" --plain --fresh --node-image="${NODE_IMAGE:-auto}" \
-    --control-planes="${control_planes}" --workers="${workers}"
+  refcluster up --name="${name}" --fresh --node-image="${NODE_IMAGE:-auto}" "${kind[@]}"
   # PATH, KUBECONFIG and DOCKER_HOST. An engine may lack buildx.
   local environment
   environment=$(refcluster env --name="${name}")
   eval "${environment}"
   export DOCKER_BUILDKIT=0
 
-  load-images
   start-workload
-  save before
+  if [[ ${page} == install ]]; then
+    load-images
+    save before
+  fi
   local failed=0
-  docsrun --run --cluster="${name}" "${page}" || failed=1
+  docsrun --run --cluster="${name}" "${file}" || failed=1
   wait-until-ready || failed=1
-  save after
-  compare || failed=1
+  if [[ ${page} == install ]]; then
+    save after
+    compare || failed=1
+  fi
   return "${failed}"
 }
 
@@ -52,7 +68,7 @@ refcluster() { "${bin}/refcluster" "$@"; }
 down() {
   trap '' INT TERM HUP
   refcluster down --name="${name}"
-  docker image rm "${images[@]}" >/dev/null 2>&1 || true
+  [[ ${page} != install ]] || docker image rm "${images[@]}" >/dev/null 2>&1 || true
 }
 
 load-images() {
