@@ -1,7 +1,7 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package noderestriction_test
+package hardening_test
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func podSecurityIsOn(ctx context.Context) bool {
 
 // Bulkhead's file replaces the one of the setting at kube-apiserver. These specs show that the
 // installer has kept the plugin PodSecurity.
-var _ = Describe("the hardening setting pod-security", Ordered, ContinueOnFailure, func() {
+var _ = Describe("the setting pod-security", Ordered, ContinueOnFailure, func() {
 	var plain, labeled string
 
 	BeforeAll(func(ctx SpecContext) {
