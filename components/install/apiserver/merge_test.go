@@ -4,6 +4,7 @@
 package apiserver
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,10 +108,8 @@ func TestServerReadsAMergedFile(t *testing.T) {
 		if err != nil || reader == nil {
 			t.Fatalf("%s: %v, %v", name, reader, err)
 		}
-		text := make([]byte, 4096)
-		n, _ := reader.Read(text)
-		if !strings.Contains(string(text[:n]), want) {
-			t.Errorf("%s gets %s, want %s", name, text[:n], want)
+		if text, err := io.ReadAll(reader); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s gets %s (%v), want %s", name, text, err, want)
 		}
 	}
 }
