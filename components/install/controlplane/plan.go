@@ -107,7 +107,7 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	if err := p.planKubelets(ctx, server); err != nil {
 		return nil, err
 	}
-	return p, p.wire(server)
+	return p, p.wire()
 }
 
 // render renders all files except kube-apiserver's manifest and the files that need Bulkhead's CA.
@@ -142,8 +142,7 @@ func (p *plan) render(server *apiserver.Manifest) error {
 }
 
 // wire prepares the new manifest of kube-apiserver and the one for a rollback.
-func (p *plan) wire(server *apiserver.Manifest) error {
-	var err error
+func (p *plan) wire() (err error) {
 	p.wired, err = apiserver.Wire(p.current,
 		wiring(p.Layout, p.record, p.authorization, p.admission), p.record.APIServer.server())
 	if err != nil {
