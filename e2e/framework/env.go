@@ -48,7 +48,7 @@ func (e *Env) Namespace(ctx context.Context) string {
 	}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   "e2e-" + rand.String(8),
-		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+		Labels: fixtures.AnyPod(),
 		// An administrator who runs static pods in the namespace sets this annotation.
 		Annotations: map[string]string{fixtures.MirrorAllowed: "true"},
 	}}

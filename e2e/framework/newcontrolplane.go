@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 )
 
 // askEtcd sends a request to the etcd of a control-plane host through its JSON gateway. The etcd
@@ -31,7 +33,35 @@ const askEtcd = "curl -sS --fail --max-time 10 --cacert /etc/kubernetes/pki/etcd
 func (m *NewMachine) PrepareControlPlane(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	m.copyFromControlPlane(ctx, "/usr/local/bin/bulkhead")
-	m.Run(ctx, "bulkhead prepare --profile=hardened")
+	m.copyDirectories(ctx, "pod-security")
+	m.Run(ctx, "bulkhead prepare --profile=hardened "+m.admissionFlag(ctx))
+}
+
+// admissionFlag returns the flag for the AdmissionConfiguration that kube-apiserver had before
+// Bulkhead, as the ConfigMap of the hosts has it.
+func (m *NewMachine) admissionFlag(ctx context.Context) string {
+	ginkgo.GinkgoHelper()
+	config, err := m.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, hosts.ConfigMapName, metav1.GetOptions{})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	known, unknown := hosts.Parse(config.Data)
+	gomega.Expect(unknown).To(gomega.BeEmpty())
+	for _, host := range known {
+		if host.AdmissionConfig != "" {
+			return "--admission-control-config-file=" + host.AdmissionConfig
+		}
+	}
+	return ""
+}
+
+// copyDirectories copies directories in /etc/kubernetes from the control plane. What is turned off has
+// no directory.
+func (m *NewMachine) copyDirectories(ctx context.Context, names string) {
+	ginkgo.GinkgoHelper()
+	there, err := m.Host.Run(ctx, m.ControlPlane, "cd /etc/kubernetes && ls -d "+names+" 2>/dev/null || true")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	for _, directory := range strings.Fields(there) {
+		m.copyFromControlPlane(ctx, "/etc/kubernetes/"+directory)
+	}
 }
 
 // JoinControlPlane makes the machine an additional control-plane host, and waits until its API
@@ -39,17 +69,11 @@ func (m *NewMachine) PrepareControlPlane(ctx context.Context) {
 // members has no quorum when one is gone.
 func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1.Node {
 	ginkgo.GinkgoHelper()
-	// The API server's manifest refers to files of the reference cluster (docs/hardening.md). What is
-	// turned off has no directory.
-	there, err := m.Host.Run(ctx, m.ControlPlane,
-		"cd /etc/kubernetes && ls -d audit encryption hardening 2>/dev/null || true")
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	for _, directory := range strings.Fields(there) {
-		m.copyFromControlPlane(ctx, "/etc/kubernetes/"+directory)
-	}
+	// The API server's manifest refers to files of the reference cluster (docs/hardening.md).
+	m.copyDirectories(ctx, "audit encryption hardening pod-security")
 	key := strings.TrimSpace(m.Run(ctx, "kubeadm certs certificate-key"))
 	ginkgo.DeferCleanup(m.removeCertificates)
-	_, err = m.Host.Run(ctx, m.ControlPlane, "kubeadm init phase upload-certs --upload-certs --certificate-key="+key)
+	_, err := m.Host.Run(ctx, m.ControlPlane, "kubeadm init phase upload-certs --upload-certs --certificate-key="+key)
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	ginkgo.DeferCleanup(m.leaveControlPlane)
 	node := m.Join(ctx, token, "--control-plane", "--certificate-key="+key)

@@ -32,7 +32,7 @@ func tenant(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	e := suite.Env()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: e.NewName("e2e-tenant"), Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
+		Name: e.NewName("e2e-tenant"), Labels: fixtures.AnyPod(),
 	}}
 	e.Put(ctx, namespace)
 	e.Put(ctx, fixtures.ServiceAccount(namespace.Name, fixtures.Account))

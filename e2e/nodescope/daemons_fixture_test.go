@@ -46,9 +46,7 @@ const withoutAnnotation = "-off"
 func makeDaemons(ctx context.Context, e *Env) {
 	GinkgoHelper()
 	stage.Daemons = stage.Namespace + "-ds"
-	e.Put(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: stage.Daemons, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
-	}})
+	e.Put(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: stage.Daemons, Labels: fixtures.AnyPod()}})
 	for _, u := range useCases {
 		example, err := exampleOf(u.name)
 		Expect(err).NotTo(HaveOccurred())

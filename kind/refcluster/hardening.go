@@ -25,12 +25,14 @@ const (
 	anonymousSetting  = "anonymous"
 	auditSetting      = "audit"
 	encryptionSetting = "encryption"
+	// podSecuritySetting also labels a namespace: see labelNamespaces.
+	podSecuritySetting = "pod-security"
 )
 
 // Settings with the name of a file in manifests/hardening/kubeadm are in the configuration that
 // kubeadm gets.
 var kubeadmSettings = []string{
-	anonymousSetting, auditSetting, encryptionSetting, "kubelet", "pod-gc", "profiling", "tls",
+	anonymousSetting, auditSetting, encryptionSetting, "kubelet", "pod-gc", podSecuritySetting, "profiling", "tls",
 }
 
 // nodeSettings are arguments of manifests/hardening/host/harden.sh.
@@ -78,6 +80,7 @@ func (c *Cluster) hostFolders(ctx context.Context, log io.Writer) (hostFolders, 
 		"/etc/kubernetes/audit": filepath.Join(c.Root, "manifests", "audit"),
 		patchesInside:           filepath.Join(c.Root, "kind", "refcluster", "patches"),
 		hardeningInside:         c.hardeningFiles("host"),
+		podSecurityInside:       c.hardeningFiles("host", "pod-security"),
 	}
 	if !c.Hardening.has(encryptionSetting) {
 		return folders, nil
@@ -90,6 +93,8 @@ func (c *Cluster) hostFolders(ctx context.Context, log io.Writer) (hostFolders, 
 const (
 	// hardeningInside is the path of manifests/hardening/host in a node.
 	hardeningInside = "/etc/kubernetes/hardening"
+	// podSecurityInside is the path of manifests/hardening/host/pod-security in a node.
+	podSecurityInside = "/etc/kubernetes/pod-security"
 	// encryptionInside is the path of the encryption key in a control-plane node.
 	encryptionInside = "/etc/kubernetes/encryption"
 )
@@ -112,8 +117,36 @@ func (c *Cluster) newEncryptionKey(ctx context.Context, log io.Writer) error {
 
 func (c *Cluster) removeEncryptionKey() error { return os.RemoveAll(c.encryptionFolder()) }
 
-// HardenNodes runs the script that sets modes and owners of files, which kubeadm does not set.
-func (c *Cluster) HardenNodes(ctx context.Context) error {
+// Harden applies what kubeadm's configuration cannot set.
+func (c *Cluster) Harden(ctx context.Context) error {
+	if err := c.labelNamespaces(ctx); err != nil {
+		return err
+	}
+	return c.hardenNodes(ctx)
+}
+
+// storageNamespace is the namespace of the storage provisioner in kind's own node image. The pods that
+// create its volumes have a hostPath.
+const storageNamespace = "local-path-storage"
+
+// labelNamespaces allows every pod in kind's namespace. A node image that was built from source does
+// not have this namespace.
+func (c *Cluster) labelNamespaces(ctx context.Context) error {
+	if !c.Hardening.has(podSecuritySetting) {
+		return nil
+	}
+	found, err := c.kubectl("get", "namespace", storageNamespace, "--ignore-not-found", "--output=name").Output(ctx,
+		io.Discard)
+	if err != nil || strings.TrimSpace(found) == "" {
+		return err
+	}
+	const key = "pod-security.kubernetes.io/"
+	return c.kubectl("label", "namespace", storageNamespace, "--overwrite", key+"enforce=privileged",
+		key+"warn=privileged", key+"audit=privileged").Run(ctx, io.Discard)
+}
+
+// hardenNodes runs the script that sets modes and owners of files, which kubeadm does not set.
+func (c *Cluster) hardenNodes(ctx context.Context) error {
 	settings := c.Hardening.of(nodeSettings)
 	if len(settings) == 0 {
 		return nil

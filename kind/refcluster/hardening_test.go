@@ -67,8 +67,9 @@ func TestHardeningFiles(t *testing.T) {
 	for component, want := range map[string]map[string]string{
 		"apiServer": {
 			"audit-log-maxage": "30", "audit-log-maxbackup": "10", "profiling": "false", "tls-min-version": "VersionTLS12",
-			"authentication-config":      hardeningInside + "/authentication.yaml",
-			"encryption-provider-config": "/etc/kubernetes/encryption/config.yaml",
+			"authentication-config":         hardeningInside + "/authentication.yaml",
+			"encryption-provider-config":    "/etc/kubernetes/encryption/config.yaml",
+			"admission-control-config-file": podSecurityInside + "/admission.yaml",
 		},
 		"controllerManager": {"profiling": "false", "terminated-pod-gc-threshold": "1000"},
 		"scheduler":         {"profiling": "false"},
@@ -79,12 +80,12 @@ func TestHardeningFiles(t *testing.T) {
 			}
 		}
 	}
-	off, err := AllHardening().Without([]string{"encryption", "profiling"})
+	off, err := AllHardening().Without([]string{"encryption", "pod-security", "profiling"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	args = kubeadmArgs(t, off)
-	for _, name := range []string{"encryption-provider-config", "profiling"} {
+	for _, name := range []string{"encryption-provider-config", "admission-control-config-file", "profiling"} {
 		if value, set := args["apiServer"][name]; set {
 			t.Errorf("--%s=%s is set, but turned off", name, value)
 		}

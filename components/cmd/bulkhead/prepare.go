@@ -47,6 +47,9 @@ in-tree admission decide there.`,
 	}
 	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, controlPlaneCertificates)
+	cmd.Flags().StringVar(&options.AdmissionConfigFile, "admission-control-config-file", "",
+		"The file that kube-apiserver's flag with this name had before Bulkhead, on the other hosts. Bulkhead's file keeps "+
+			"its plugins, for example PodSecurity. Copy it to this host first, to the same path.")
 	cmd.Flags().StringVar(&profile, "profile", string(controlplane.Hardened),
 		"The profile of the other control-plane hosts: hardened or parity.")
 	return cmd

@@ -57,6 +57,9 @@ func newStatusCommand() *cobra.Command {
 				return err
 			}
 			printServer(cmd.Context(), out, manifest, client)
+			if err := common.printOtherPlugins(out, manifest); err != nil {
+				return err
+			}
 			if !installed {
 				return nil
 			}
@@ -169,6 +172,19 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 		row(out, "", "node-restriction is registered through the API: a user who may delete a ValidatingWebhookConfiguration "+
 			"can remove it")
 	}
+}
+
+// printOtherPlugins says whether kube-apiserver still has the admission plugins that it had before
+// Bulkhead.
+func (f *hostFlags) printOtherPlugins(out io.Writer, manifest *apiserver.Manifest) error {
+	record, err := controlplane.ReadRecord(f.layout)
+	if err != nil || record == nil {
+		return err
+	}
+	if state := record.OtherPlugins(manifest); state != "" {
+		row(out, "", "admission: "+state)
+	}
+	return nil
 }
 
 // printComponents prints whether Bulkhead's components on this host are ready.

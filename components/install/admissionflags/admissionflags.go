@@ -70,6 +70,9 @@ type Before struct {
 	ExtendTokens string `json:"extendTokens,omitempty"`
 	// KubeletCA is the flag's value. It is empty if the flag was not set.
 	KubeletCA string `json:"kubeletCA,omitempty"`
+	// ConfigFile is the AdmissionConfiguration of another program or user. It is empty if the flag
+	// was not set.
+	ConfigFile string `json:"configFile,omitempty"`
 }
 
 // Read returns the state of the flags. The flags must not contain Bulkhead's edits.
@@ -79,6 +82,7 @@ func Read(f Flags) Before {
 	b := Before{NodeRestriction: Unsaid}
 	b.ExtendTokens, _ = f.Arg(extendFlag)
 	b.KubeletCA, _ = f.Arg(kubeletFlag)
+	b.ConfigFile, _ = f.Arg(configFlag)
 	switch {
 	case slices.Contains(disabled, plugin):
 		b.NodeRestriction = Off
@@ -117,7 +121,11 @@ func Unwire(f Flags, w Wiring, b Before) {
 	if !Wired(f, w.ConfigFile) {
 		return
 	}
-	f.DeleteArg(configFlag)
+	if b.ConfigFile == "" {
+		f.DeleteArg(configFlag)
+	} else {
+		f.SetArg(configFlag, b.ConfigFile)
+	}
 	// A value that another program has set since then stays.
 	if value, _ := f.Arg(kubeletFlag); b.KubeletCA == "" && w.KubeletCA != "" && value == w.KubeletCA {
 		f.DeleteArg(kubeletFlag)

@@ -70,6 +70,9 @@ func (m *Manifest) Arg(name string) (string, bool) { return m.pod.Arg(name) }
 // Args returns all flags of the server.
 func (m *Manifest) Args() []string { return m.pod.Args() }
 
+// HostPath returns the host's path of a file that a flag of the server names.
+func (m *Manifest) HostPath(file string) string { return m.pod.HostPath(file) }
+
 // Image returns the image of the server.
 func (m *Manifest) Image() string { return m.pod.Image() }
 

@@ -92,6 +92,8 @@ func TestWireThenUnwireRestoresTheInput(t *testing.T) {
 		{"a plugin that was off is off again", []string{enable, "    - --disable-admission-plugins=NodeRestriction\n"}},
 		{"one that was off with others is off again",
 			[]string{enable, "    - --disable-admission-plugins=PodSecurity,NodeRestriction\n"}},
+		{"another admission file comes back",
+			[]string{enable, enable + "    - --admission-control-config-file=/etc/other.yaml\n"}},
 		{"tokens that were extended are again",
 			[]string{enable, enable + "    - --service-account-extend-token-expiration=true\n"}},
 	} {

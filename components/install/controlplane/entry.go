@@ -98,7 +98,8 @@ func (p *plan) entry() (string, error) {
 		mode, enforced.AuditOnly = hosts.Audit, false
 	}
 	h := hosts.Host{Version: p.Version, Profile: string(p.Profile), Mode: mode, Image: p.Image, ConfigHash: config,
-		Modes: enforced.In(p.Profile), Wiring: wiring, VerifyKubelets: p.record.VerifyKubelets}
+		Modes: enforced.In(p.Profile), Wiring: wiring, VerifyKubelets: p.record.VerifyKubelets,
+		AdmissionConfig: p.record.APIServer.Admission.ConfigFile}
 	setAudit(&h, p.record)
 	return h.Encode()
 }

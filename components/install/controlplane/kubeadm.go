@@ -99,8 +99,16 @@ func (p *plan) rememberKubeadm(current string) {
 	} else if !p.isFromOriginal(p.record.Kubeadm, current) {
 		p.record.Kubeadm.Drifted = true
 	}
-	if !kubeadmconfig.AdmissionWired(current, wiring) {
+	switch {
+	case !kubeadmconfig.AdmissionWired(current, wiring) && kubeadmconfig.Wired(current, wiring) && p.before != nil &&
+		read.ConfigFile != "":
+		// A user has replaced only the name of Bulkhead's file. The other flags are Bulkhead's.
+		p.record.Kubeadm.Admission.ConfigFile = read.ConfigFile
+	case !kubeadmconfig.AdmissionWired(current, wiring):
 		p.record.Kubeadm.Admission = read.Before
+	case p.before == nil:
+		// Another host has edited it. kubeadm wrote the flags of this host from it.
+		p.record.Kubeadm.Admission.ConfigFile = p.record.APIServer.Admission.ConfigFile
 	}
 }
 

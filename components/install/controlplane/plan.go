@@ -95,6 +95,9 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	if p.nodesProxy, err = p.Extensions.policyMode(); err != nil {
 		return nil, err
 	}
+	if err := p.rememberFlags(ctx, server); err != nil {
+		return nil, err
+	}
 	if err := p.render(server); err != nil {
 		return nil, err
 	}
@@ -104,7 +107,7 @@ func (in *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	if err := p.planKubelets(ctx, server); err != nil {
 		return nil, err
 	}
-	return p, p.wire(server)
+	return p, p.wire()
 }
 
 // render renders all files except kube-apiserver's manifest and the files that need Bulkhead's CA.
@@ -117,6 +120,9 @@ func (p *plan) render(server *apiserver.Manifest) error {
 		return err
 	}
 	if p.admission, err = admission(p.Layout, p.Options, p.fromDisk); err != nil {
+		return err
+	}
+	if err = p.keepPlugins(server.HostPath); err != nil {
 		return err
 	}
 	if p.certsPod, err = certsPod(p.Layout, p.Options); err != nil {
@@ -136,9 +142,7 @@ func (p *plan) render(server *apiserver.Manifest) error {
 }
 
 // wire prepares the new manifest of kube-apiserver and the one for a rollback.
-func (p *plan) wire(server *apiserver.Manifest) error {
-	p.rememberFlags(server)
-	var err error
+func (p *plan) wire() (err error) {
 	p.wired, err = apiserver.Wire(p.current,
 		wiring(p.Layout, p.record, p.authorization, p.admission), p.record.APIServer.server())
 	if err != nil {
@@ -159,22 +163,33 @@ func (p *plan) wire(server *apiserver.Manifest) error {
 
 // rememberFlags records the old state of the flags that Bulkhead edits. If the manifest already has
 // the edits, only the last record contains the old state.
-func (p *plan) rememberFlags(server *apiserver.Manifest) {
+func (p *plan) rememberFlags(ctx context.Context, server *apiserver.Manifest) (err error) {
 	last := Edit{Modes: apiserver.KubeadmDefault.Modes, Admission: apiserver.KubeadmDefault.Before}
 	if p.before != nil {
 		p.record.Kubeadm, last = p.before.Kubeadm, p.before.APIServer
 	}
 	p.record.APIServer = Edit{Modes: server.Modes(), Admission: server.Admission()}
-	if server.Wired(p.Layout.AuthorizationConfig()) {
+	wired := server.Wired(p.Layout.AuthorizationConfig())
+	if wired {
 		p.record.APIServer.Modes = last.Modes
 	}
-	if server.AdmissionWired(p.Layout.AdmissionConfig()) {
+	file, _ := server.Arg("admission-control-config-file")
+	switch {
+	case server.AdmissionWired(p.Layout.AdmissionConfig()):
 		p.record.APIServer.Admission = last.Admission
+		if p.before == nil {
+			p.record.APIServer.Admission.ConfigFile, err = p.lostConfigFile(ctx)
+		}
 		// An older installer neither set nor recorded this flag.
 		if p.before != nil && !p.before.VerifyKubelets {
 			p.record.APIServer.Admission.KubeletCA = server.Admission().KubeletCA
 		}
+	case wired && p.before != nil && file != "":
+		// A user has replaced only the name of Bulkhead's file. The other flags are Bulkhead's.
+		p.record.APIServer.Admission = last.Admission
+		p.record.APIServer.Admission.ConfigFile = file
 	}
+	return err
 }
 
 // findOriginal finds the manifest to restore in an uninstallation.

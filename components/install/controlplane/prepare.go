@@ -64,6 +64,11 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	if p.admission, err = admission(in.Layout, o, false); err != nil {
 		return err
 	}
+	// There is no manifest yet whose volumes could give the file another path on this host.
+	p.record.APIServer.Admission.ConfigFile = o.AdmissionConfigFile
+	if err := p.keepPlugins(func(file string) string { return file }); err != nil {
+		return err
+	}
 	in.Logf("Preparing this host for `kubeadm join --control-plane`")
 	if p.journal, err = transaction.Begin(prepareOperation); err != nil {
 		return err

@@ -84,6 +84,9 @@ type Options struct {
 	// NodesOnly ends the installation after the steps that `bulkhead node install` depends on. It
 	// does not change the API server.
 	NodesOnly bool
+	// AdmissionConfigFile is only for Prepare: the AdmissionConfiguration that kube-apiserver had on
+	// the other hosts before Bulkhead. Install finds it by itself.
+	AdmissionConfigFile string
 	// AllowDowngrade allows an installation although another host was installed by a newer version.
 	AllowDowngrade bool
 	// Timeout limits each wait: for a component, for the API server, and for the old state after a

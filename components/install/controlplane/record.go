@@ -42,6 +42,9 @@ type Record struct {
 	VerifyKubelets bool `json:"verifyKubelets,omitempty"`
 	// NodeScope has the settings for node scope.
 	NodeScope scope.Options `json:"nodeScope,omitzero"`
+	// AdmissionSource is the SHA-256 of the other AdmissionConfiguration whose plugins Bulkhead's file
+	// keeps. It is empty if there is none.
+	AdmissionSource string `json:"admissionSource,omitempty"`
 	// APIServer describes the edit of kube-apiserver's manifest.
 	APIServer Edit `json:"apiServer"`
 	// Kubeadm describes the edit of kubeadm's ClusterConfiguration.

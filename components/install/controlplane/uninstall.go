@@ -47,10 +47,7 @@ func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error
 		return err
 	}
 	if record == nil {
-		record = &Record{
-			APIServer: Edit{Modes: apiserver.KubeadmDefault.Modes, Admission: apiserver.KubeadmDefault.Before, Drifted: true},
-			Kubeadm:   Edit{Drifted: true},
-		}
+		record = in.guessRecord(ctx)
 	}
 	in.Logf("Removing Bulkhead from this control-plane host")
 	changed, err := in.RunAll(ctx, in.uninstallSteps(record, timeout))

@@ -46,6 +46,10 @@ type Host struct {
 	// VerifyKubelets is true if kube-apiserver requires serving certificates of the cluster from
 	// kubelets.
 	VerifyKubelets bool `json:"verifyKubelets"`
+	// AdmissionConfig is the AdmissionConfiguration that kube-apiserver had before Bulkhead, and whose
+	// plugins Bulkhead's file keeps. A host that joins later gets Bulkhead's flags from kubeadm, and
+	// learns of this file only here.
+	AdmissionConfig string `json:"admissionConfig,omitempty"`
 	// AuditSince is when each setting that only audits was installed, by its flag, as in
 	// --mode=audit. An older version did not write it.
 	AuditSince map[string]metav1.Time `json:"auditSince,omitempty"`
@@ -99,6 +103,9 @@ func (h Host) validate() error {
 		if strings.ContainsFunc(field.value, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return errors.New("the field " + field.name + " has characters that cannot be printed")
 		}
+	}
+	if strings.ContainsFunc(h.AdmissionConfig, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return errors.New("the field admissionConfig has characters that cannot be printed")
 	}
 	for setting := range h.AuditSince {
 		if strings.ContainsFunc(setting, func(r rune) bool { return !unicode.IsPrint(r) }) {

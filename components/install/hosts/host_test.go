@@ -47,6 +47,8 @@ func TestParse(t *testing.T) {
 		{"escape sequence in an audit setting",
 			strings.Replace(good, "{", `{"auditSince":{"\u001b":"2026-03-01T12:00:00Z"},`, 1),
 			"auditSince has characters"},
+		{"escape sequence in a path", strings.Replace(good, "{", `{"admissionConfig":"/\u001b[2J",`, 1),
+			"admissionConfig has characters"},
 		{"audit setting",
 			strings.Replace(good, "{", `{"auditFor":"1h","auditSince":{"--mode=audit":"2026-03-01T12:00:00Z"},`, 1),
 			""},

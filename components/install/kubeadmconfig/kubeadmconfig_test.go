@@ -66,6 +66,22 @@ func TestWireThenUnwireRestoresTheInput(t *testing.T) {
 		{"modes of its own are kept for later",
 			head + "apiServer:\n  extraArgs:\n  - {name: authorization-mode, value: 'RBAC,Node'}",
 			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
+		{"another admission file is kept for later, and keeps its volume",
+			head + `apiServer:
+  extraArgs:
+  - {name: admission-control-config-file, value: /other/admission.yaml}
+  - {name: v, value: "2"}
+  extraVolumes:
+  - {name: other, hostPath: /other, mountPath: /other}`,
+			head + `apiServer:
+  extraArgs:
+  - {name: admission-control-config-file, value: /b/apiserver/admission.yaml}
+  - {name: v, value: "2"}
+  - ` + authorization + `
+  - ` + exact + `
+  extraVolumes:
+  - {name: other, hostPath: /other, mountPath: /other}
+  - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`, testWiring},
 		{"plugins of its own lose one",
 			head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: 'X,NodeRestriction'}",
 			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: X}, " + authorization +

@@ -77,11 +77,16 @@ func admissionConfig(in Input) Finding {
 	case config == in.AdmissionConfig:
 		return Finding{OK, check, "taken from " + config + " of Bulkhead"}
 	}
-	return Finding{Fail, check,
-		"--admission-control-config-file=" + config +
-			" is not Bulkhead's. The server takes one such file, and Bulkhead does not edit another one: take the flag out of " +
-			"the manifest first. What other plugins have in that file would be lost; if one of them needs it, bulkhead cannot " +
-			"be installed here"}
+	if in.Host == nil {
+		return Finding{OK, check, "taken from " + config + "; Bulkhead's file will keep its plugins"}
+	}
+	plugins, err := in.Host.AdmissionPlugins(config, in.Server.HostPath(config))
+	if err != nil {
+		return Finding{Fail, check, "--admission-control-config-file=" + config + " is not Bulkhead's. The server takes one " +
+			"such file, and Bulkhead's cannot keep what is in it: " + err.Error()}
+	}
+	return Finding{OK, check, "taken from " + config + "; Bulkhead's file will keep its plugins: " +
+		strings.Join(plugins, ", ")}
 }
 
 // webhookPlugin checks the admission plugin that calls node-restriction.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
@@ -39,6 +40,15 @@ func (h LocalHost) SignerProblem() string {
 			ca.CertFile, ca.KeyFile, host.NodeAuthorizerUser, host.NodeRestrictionUser)
 	}
 	return err.Error()
+}
+
+// AdmissionPlugins reads another AdmissionConfiguration as the installer does.
+func (h LocalHost) AdmissionPlugins(file, path string) ([]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return apiserver.OtherPlugins(data, file)
 }
 
 // ComponentPorts returns the addresses in the manifests of Bulkhead's components.

@@ -88,6 +88,8 @@ type Server interface {
 	Arg(name string) (string, bool)
 	// ReadsManifests reports whether a server of this version reads webhooks from disk.
 	ReadsManifests(serverVersion string) bool
+	// HostPath returns the host's path of a file that a flag of the server names.
+	HostPath(file string) string
 }
 
 // Host is the host on which the installer runs.
@@ -97,6 +99,9 @@ type Host interface {
 	// PortOwner describes another program that uses one of Bulkhead's ports. It is empty if there
 	// is none.
 	PortOwner() string
+	// AdmissionPlugins returns the names of the plugins in a file of kube-apiserver that is at path on
+	// the host. An error says why Bulkhead's file cannot keep them.
+	AdmissionPlugins(file, path string) ([]string, error)
 }
 
 // Run runs every check. It returns the findings, and an error if a check could not run.

@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -51,10 +52,21 @@ func without(f flags, name string) flags {
 	return f
 }
 
-type fakeHost struct{ signer, port string }
+// HostPath puts every file of the server below /host.
+func (f flags) HostPath(file string) string { return "/host" + file }
+
+// fakeHost reports problems that are not empty.
+type fakeHost struct{ signer, port, admission string }
 
 func (h fakeHost) SignerProblem() string { return h.signer }
 func (h fakeHost) PortOwner() string     { return h.port }
+
+func (h fakeHost) AdmissionPlugins(file, path string) ([]string, error) {
+	if h.admission != "" {
+		return nil, errors.New(h.admission)
+	}
+	return []string{"PodSecurity", "of " + file, "at " + path}, nil
+}
 
 // kubeadmObjects returns the objects of a new kubeadm cluster that the checks read.
 func kubeadmObjects(more ...runtime.Object) []runtime.Object {
@@ -140,9 +152,11 @@ func TestPreflight(t *testing.T) {
 		{name: "NodeRestriction replaced by Bulkhead passes",
 			flags: kubeadmFlags("disable-admission-plugins", "NodeRestriction", "admission-control-config-file",
 				"/admission.yaml")},
-		{name: "foreign admission file fails",
+		{name: "foreign admission file passes", flags: kubeadmFlags("admission-control-config-file", "/theirs.yaml"),
+			host: fakeHost{}},
+		{name: "foreign admission file that cannot be merged fails", host: fakeHost{admission: "it has two of a plugin"},
 			flags: kubeadmFlags("admission-control-config-file", "/theirs.yaml"), level: Fail,
-			mentions: "/theirs.yaml is not Bulkhead's"},
+			mentions: "Bulkhead's cannot keep what is in it: it has two of a plugin"},
 		{name: "no webhook plugin fails", flags: kubeadmFlags("disable-admission-plugins", "X,ValidatingAdmissionWebhook"),
 			level: Fail, mentions: "would not call node-restriction"},
 		{name: "the old flag for plugins fails", flags: kubeadmFlags("admission-control", "NodeRestriction"), level: Fail,

@@ -89,6 +89,41 @@ func TestMountAndUnmountIsNothing(t *testing.T) {
 	}
 }
 
+func TestHostPath(t *testing.T) {
+	p := parse(t, `kind: Pod
+spec:
+  containers:
+  - name: main
+    volumeMounts:
+    - {name: etc, mountPath: /etc}
+    - {name: config, mountPath: /etc/config/}
+    - {name: part, mountPath: /part, subPath: a/b}
+    - {name: scratch, mountPath: /etc/config/scratch}
+    - {name: file, mountPath: /one.yaml}
+    - {name: absent, mountPath: /absent}
+  volumes:
+  - {name: etc, hostPath: {path: /host/etc}}
+  - {name: config, hostPath: {path: /host/config}}
+  - {name: part, hostPath: {path: /host/part}}
+  - {name: scratch, emptyDir: {}}
+  - {name: file, hostPath: {path: /host/two.yaml}}
+`)
+	for inside, want := range map[string]string{
+		"/etc/file.yaml":        "/host/etc/file.yaml",
+		"/etc/config/file.yaml": "/host/config/file.yaml",
+		"/etc/configuration":    "/host/etc/configuration",
+		"/part/file.yaml":       "/host/part/a/b/file.yaml",
+		"/one.yaml":             "/host/two.yaml",
+		"/etc/../one.yaml":      "/host/two.yaml",
+		"/image/file.yaml":      "/image/file.yaml",
+		"/absent/file.yaml":     "/absent/file.yaml",
+	} {
+		if got := p.HostPath(inside); got != want {
+			t.Errorf("%s: %s, want %s", inside, got, want)
+		}
+	}
+}
+
 func TestAnnotations(t *testing.T) {
 	p := parse(t, "kind: Pod\nspec: {containers: [{name: main}]}")
 	before := parse(t, "kind: Pod\nmetadata: {}\nspec: {containers: [{name: main}]}")

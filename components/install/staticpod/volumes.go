@@ -3,7 +3,11 @@
 
 package staticpod
 
-import "slices"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // MountDir mounts a host directory in the container, read-only, at the same path. It mounts the
 // directory and not a single file. So the container sees a file that is replaced by a rename.
@@ -38,6 +42,40 @@ func (p *Pod) UnmountDir(name, path string) {
 		mount, _ := v.(map[string]any)
 		return gone[mount["name"]]
 	}))
+}
+
+// HostPath returns the host's path of a file that the container sees at inside. A file that is on no
+// volume of the host has the same path on the host, as in kubeadm's volumes.
+func (p *Pod) HostPath(inside string) string {
+	inside = path.Clean("/" + inside)
+	mounts, _ := p.containerMap()["volumeMounts"].([]any)
+	deepest, found := "", inside
+	for _, m := range mounts {
+		mount, _ := m.(map[string]any)
+		at, _ := mount["mountPath"].(string)
+		at = path.Clean("/" + at)
+		rest, below := strings.CutPrefix(inside+"/", strings.TrimSuffix(at, "/")+"/")
+		directory := p.volumePath(mount["name"])
+		if !below || directory == "" || len(at) < len(deepest) {
+			continue
+		}
+		part, _ := mount["subPath"].(string)
+		deepest, found = at, path.Join(directory, part, rest)
+	}
+	return found
+}
+
+// volumePath returns the directory of a volume of the host. It is empty for other volumes.
+func (p *Pod) volumePath(name any) string {
+	for _, v := range p.list("spec", "volumes") {
+		volume, _ := v.(map[string]any)
+		if volume["name"] == name {
+			host, _ := volume["hostPath"].(map[string]any)
+			directory, _ := host["path"].(string)
+			return directory
+		}
+	}
+	return ""
 }
 
 func setOrDrop(object map[string]any, key string, list []any) {

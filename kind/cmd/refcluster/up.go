@@ -189,7 +189,7 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 	if err := installScoped(ctx, cluster, want, component); err != nil {
 		return err
 	}
-	if err := cluster.HardenNodes(ctx); err != nil {
+	if err := cluster.Harden(ctx); err != nil {
 		return err
 	}
 	cluster.PruneComponents(ctx, component)
@@ -199,7 +199,7 @@ func bringUp(ctx context.Context, cluster *refcluster.Cluster, want wanted, imag
 // preparePlain makes the nodes as an administrator does before an installation: they have the program
 // bulkhead and the component image.
 func preparePlain(ctx context.Context, cluster *refcluster.Cluster) error {
-	if err := cluster.HardenNodes(ctx); err != nil {
+	if err := cluster.Harden(ctx); err != nil {
 		return err
 	}
 	return cluster.PutInstallers(ctx)

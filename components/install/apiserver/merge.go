@@ -1,0 +1,96 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	apiserverconfig "k8s.io/apiserver/pkg/apis/apiserver"
+	apiserverinstall "k8s.io/apiserver/pkg/apis/apiserver/install"
+	"sigs.k8s.io/yaml"
+)
+
+// ownPlugins are the plugins that Bulkhead configures. kube-apiserver uses the first section of a
+// plugin and ignores a second one, so two cannot be merged.
+var ownPlugins = []string{webhookPlugin, policyPlugin}
+
+// plugin is a section of an AdmissionConfiguration. Path or Configuration has the plugin's settings.
+type plugin struct {
+	Name          string         `json:"name"`
+	Path          string         `json:"path,omitempty"`
+	Configuration map[string]any `json:"configuration,omitempty"`
+}
+
+// MergeAdmission returns Bulkhead's AdmissionConfiguration with the plugins of another one. file is
+// the path of the other one in kube-apiserver's container.
+func MergeAdmission(own, other []byte, file string) ([]byte, error) {
+	plugins, err := otherPlugins(other, file)
+	if err != nil {
+		return nil, err
+	}
+	var config struct {
+		APIVersion string   `json:"apiVersion"`
+		Kind       string   `json:"kind"`
+		Plugins    []plugin `json:"plugins"`
+	}
+	if err := yaml.UnmarshalStrict(own, &config); err != nil {
+		return nil, fmt.Errorf("reading Bulkhead's admission configuration: %w", err)
+	}
+	config.Plugins = append(config.Plugins, plugins...)
+	merged, err := yaml.Marshal(config)
+	return fmt.Appendf(nil, "# Bulkhead's plugins, then those of %s. bulkhead install writes this file.\n"+
+		"# To change a plugin, edit that file and run bulkhead install again.\n%s", file, merged), err
+}
+
+// OtherPlugins returns the names of the plugins in another AdmissionConfiguration, or the reason why
+// Bulkhead's cannot have them.
+func OtherPlugins(other []byte, file string) (names []string, err error) {
+	plugins, err := otherPlugins(other, file)
+	for _, p := range plugins {
+		names = append(names, p.Name)
+	}
+	return names, err
+}
+
+// otherPlugins reads the file as kube-apiserver does, so in any version of the API.
+func otherPlugins(other []byte, file string) ([]plugin, error) {
+	scheme := runtime.NewScheme()
+	apiserverinstall.Install(scheme)
+	object, err := runtime.Decode(serializer.NewCodecFactory(scheme).UniversalDecoder(), other)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s as an AdmissionConfiguration: %w", file, err)
+	}
+	config, ok := object.(*apiserverconfig.AdmissionConfiguration)
+	if !ok {
+		return nil, fmt.Errorf("cannot read %s as an AdmissionConfiguration: it is a %T", file, object)
+	}
+	var plugins []plugin
+	for _, section := range config.Plugins {
+		if slices.Contains(ownPlugins, section.Name) {
+			return nil, fmt.Errorf("cannot keep the plugin %s of %s: Bulkhead configures this plugin itself, and "+
+				"kube-apiserver takes one configuration of each. Remove it from the file. If you need it, Bulkhead cannot be "+
+				"installed here", section.Name, file)
+		}
+		p := plugin{Name: section.Name}
+		if section.Path != "" {
+			// A relative path is relative to the file, and Bulkhead's file is in another directory.
+			p.Path = section.Path
+			if !path.IsAbs(p.Path) {
+				p.Path = path.Join(path.Dir(path.Join("/", file)), p.Path)
+			}
+		}
+		if section.Configuration != nil {
+			if err := utiljson.Unmarshal(section.Configuration.Raw, &p.Configuration); err != nil {
+				return nil, fmt.Errorf("cannot read the plugin %s of %s: %w", section.Name, file, err)
+			}
+		}
+		plugins = append(plugins, p)
+	}
+	return plugins, nil
+}
