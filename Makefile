@@ -117,6 +117,10 @@ failure: ## make failure [LABEL=etcd-paused]: the long form of every disruption,
 soak: ## make soak [MINUTES=60]: memory, open files and goroutines while pods come and go; writes docs/soak.svg
 	@$(TESTRUN) soak --minutes=$(MINUTES)
 
+.PHONY: alerts
+alerts: ## cause each alert of manifests/monitoring on the cluster that is up, with a real Prometheus, and repair it; writes docs/alerts.md and docs/dashboard.svg (20 minutes)
+	@eval "$$($(REFCLUSTER) env)" && go -C components/monitoring run ./cmd/alerts -root='$(CURDIR)' -write='$(CURDIR)/docs/alerts.md' -draw='$(CURDIR)/docs/dashboard.svg'
+
 .PHONY: verify
 verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, known vulnerabilities
 	@$(TESTRUN) verify
@@ -160,8 +164,8 @@ bench-cis: ## make bench-cis [OVERRIDE=true]: the CIS benchmark on both nodes of
 	@go run ./scripts/benchcis -override=$(OVERRIDE)
 
 .PHONY: docs-run
-docs-run: ## make docs-run [CONTROL_PLANES=3]: run the commands of docs/install.md on a new cluster without Bulkhead, and compare their output
-	@CONTROL_PLANES='$(CONTROL_PLANES)' ./scripts/docs-install.sh
+docs-run: ## make docs-run [PAGE=rotate-ca] [CONTROL_PLANES=3]: run the commands of docs/install.md, or of another page, on a new cluster, and compare their output
+	@PAGE='$(PAGE)' CONTROL_PLANES='$(CONTROL_PLANES)' ./scripts/docs-run.sh
 
 ##@ Upkeep
 

@@ -1,5 +1,6 @@
 // Tests the rules, the dashboard and the scrape configuration in manifests/monitoring with
-// Prometheus' own code. It is a module of its own, so that the programs do not get its dependencies.
+// Prometheus' own code. cmd/alerts tests the alerts on a cluster. It is a module of its own, so that
+// the programs do not get its dependencies.
 module github.com/bulkhead-k8s/bulkhead/components/monitoring
 
 go 1.26.7
@@ -23,6 +24,7 @@ require (
 	github.com/prometheus/prometheus v0.316.0
 	go.yaml.in/yaml/v3 v3.0.5
 	k8s.io/api v0.37.2
+	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2
 	sigs.k8s.io/yaml v1.6.0
 )
@@ -145,7 +147,6 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	k8s.io/apimachinery v0.37.2 // indirect
 	k8s.io/apiserver v0.37.2 // indirect
 	k8s.io/component-base v0.37.2 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
