@@ -164,7 +164,7 @@ bench-cis: ## make bench-cis [OVERRIDE=true]: the CIS benchmark on both nodes of
 	@go run ./scripts/benchcis -override=$(OVERRIDE)
 
 .PHONY: docs-run
-docs-run: ## make docs-run [PAGE=rotate-ca] [CONTROL_PLANES=3]: run the commands of docs/install.md, or of another page, on a new cluster, and compare their output
+docs-run: ## make docs-run [CONTROL_PLANES=3], or make docs-run PAGE=rotate-ca: run the commands of docs/install.md, or of docs/rotate-ca.md, on a new cluster, and compare their output
 	@PAGE='$(PAGE)' CONTROL_PLANES='$(CONTROL_PLANES)' ./scripts/docs-run.sh
 
 ##@ Upkeep

@@ -9,8 +9,8 @@
 #            the static pod manifests and the ConfigMap kubeadm-config must be as before, byte for byte.
 # rotate-ca: docs/rotate-ca.md, on a cluster with Bulkhead.
 #
-# Settings: PAGE, one of these (default install); NODE_IMAGE, as for make up; CONTROL_PLANES and
-# WORKERS, the numbers of nodes (default 1).
+# Settings: PAGE, one of these (default install); NODE_IMAGE, as for make up; and for install,
+# CONTROL_PLANES and WORKERS, the numbers of nodes (default 1).
 set -o errexit -o nounset -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -6,6 +6,7 @@ package hardening_test
 import (
 	"context"
 	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -15,21 +16,28 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
 // podSecurity is the volume that manifests/hardening/kubeadm/pod-security.yaml gives to
 // kube-apiserver. It says that the setting is on, also if the server does not use the file.
 const podSecurity = "pod-security"
 
-// podSecurityIsOn reads the API server's pod, not what the server does.
+// podSecurityIsOn reads the API server's pod, not what the server does. The pod is absent for a moment
+// after a restart, and always in a cluster that kubeadm did not make.
 func podSecurityIsOn(ctx context.Context) bool {
 	GinkgoHelper()
-	server, err := suite.Client.CoreV1().Pods(metav1.NamespaceSystem).Get(ctx, "kube-apiserver-"+suite.ControlPlane,
-		metav1.GetOptions{})
+	_, err := suite.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, "kubeadm-config", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return false // a cluster that kubeadm did not make
+		return false
 	}
 	Expect(err).NotTo(HaveOccurred())
+	var server *corev1.Pod
+	Eventually(ctx, func() error {
+		server, err = suite.Client.CoreV1().Pods(metav1.NamespaceSystem).Get(ctx, "kube-apiserver-"+suite.ControlPlane,
+			metav1.GetOptions{})
+		return err
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(Succeed())
 	return slices.ContainsFunc(server.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == podSecurity })
 }
 

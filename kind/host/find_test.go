@@ -150,7 +150,6 @@ func TestFindTriesEachEngineThatAnswers(t *testing.T) {
 	}
 }
 
-// With podman chosen there is never a private engine, also for root on Debian.
 func TestNodesOfOtherClustersAreCounted(t *testing.T) {
 	dir := fakeEngines(t, []string{docker}, nil)
 	others, err := (Engine{}).OtherNodes(t.Context(), io.Discard, "own")
@@ -159,7 +158,7 @@ func TestNodesOfOtherClustersAreCounted(t *testing.T) {
 	}
 	asked, err := os.ReadFile(filepath.Join(dir, "commands"))
 	if err != nil || !strings.Contains(string(asked), "label=io.x-k8s.kind.cluster=own") {
-		t.Errorf("the own cluster's nodes were not asked for: %s, %v", asked, err)
+		t.Errorf("it did not list the nodes of the cluster itself: %s, %v", asked, err)
 	}
 	if err := os.Remove(filepath.Join(dir, docker)); err != nil {
 		t.Fatal(err)
@@ -169,6 +168,7 @@ func TestNodesOfOtherClustersAreCounted(t *testing.T) {
 	}
 }
 
+// With podman chosen there is never a private engine, also for root on Debian.
 func TestFindExplainsWhatIsMissing(t *testing.T) {
 	for _, tc := range []struct {
 		name, chosen, refuse string

@@ -95,7 +95,7 @@ func (f *Figure) drawLines(c *canvas, series []Series, unit string, in box) {
 	drawLegend(c, series, box{in.x, top, in.w, in.y + in.h - top})
 }
 
-// timeAxis marks the minutes since the begin of the figure.
+// timeAxis marks the minutes since the start of the figure.
 func (f *Figure) timeAxis(c *canvas, plot box) {
 	length := f.End.Sub(f.Begin).Minutes()
 	distance, _ := axis(length)

@@ -155,7 +155,7 @@ func crlExpires(c *cluster) *breakage {
 func crlFailed(c *cluster) *breakage {
 	return &breakage{
 		causes:   one("BulkheadKubeletCRLFailed"),
-		broken:   "The worker's proxy gets a file with revocation lists that is not one.",
+		broken:   "The worker's proxy gets a file that is not a revocation list.",
 		repaired: "The file is removed.",
 		prepare:  c.crlPrepared,
 		begin: func(ctx context.Context) error {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// worker returns labels that select the worker's proxy.
+// onlyWorker returns a cause that only the worker's proxy matches.
 func (c *cluster) onlyWorker(alert string) []cause {
 	return []cause{{alert, map[string]string{"node": c.worker}}}
 }

@@ -14,7 +14,7 @@ var webhooks = map[string]string{
 	jobRestriction: "https://127.0.0.1:10463/review",
 }
 
-// callWebhooks is a script that sends the file $f to a webhook, with the certificate of kube-apiserver.
+// callWebhook returns a script that sends the file $f to a webhook, with the certificate of kube-apiserver.
 func callWebhook(job string) string {
 	const client = bulkheadDir + "/apiserver/node-authorizer-client"
 	return fmt.Sprintf("curl -sk -o /dev/null --max-time 10 --cert %[1]s.crt --key %[1]s.key -H 'Content-Type: "+
@@ -57,7 +57,7 @@ func (c *cluster) deniedRequests(number int) string {
 func denialsRise(c *cluster) *breakage {
 	return &breakage{
 		causes:   []cause{{"BulkheadDenialsRise", map[string]string{"job": jobAuthorizer}}},
-		broken:   "The credential of the worker's kubelet requests secrets of other nodes, about five a second.",
+		broken:   "The credential of the worker's kubelet requests secrets that no pod of its node uses, several each second.",
 		repaired: "The requests stop.",
 		again:    func(ctx context.Context) error { return c.onWorker(ctx, c.deniedRequests(6)) },
 	}
@@ -73,7 +73,7 @@ func decisionsSlow(c *cluster) *breakage {
 		causes: []cause{{"BulkheadDecisionsSlow", map[string]string{"job": jobAuthorizer}}},
 		also:   []string{"BulkheadDenialsRise", "BulkheadLookupsFail"},
 		broken: "etcd is stopped with SIGSTOP for 0.6 s of each second. The credential of the worker's kubelet requests " +
-			"secrets of other nodes, which node-authorizer reads live before it denies.",
+			"secrets that no pod of its node uses, which node-authorizer reads live before it denies.",
 		repaired: "etcd continues with SIGCONT, and the requests stop.",
 		again: func(ctx context.Context) error {
 			done := make(chan error, 1)

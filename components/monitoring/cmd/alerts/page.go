@@ -22,7 +22,7 @@ func (r *result) page() string {
 		"hardened, Kubernetes %s, Prometheus %s, %s, on %s. The run took %s.", r.kubernetes, r.prometheus,
 		reliability.Machine(), r.began.UTC().Format(time.DateOnly), minutes(r.lasted))) + "\n\n")
 	b.WriteString(wrap("To run it again: `make up && make alerts`. "+
-		"[monitoring.md](monitoring.md#test-the-alerts-on-a-cluster) has what the run does. [runbooks.md](runbooks.md) has "+
+		"[monitoring.md](monitoring.md#test-the-alerts-on-a-cluster) describes the run. [runbooks.md](runbooks.md) says "+
 		"what to do about each alert.") + "\n\n")
 	b.WriteString("| alert | fired after | resolved after |\n|---|---|---|\n")
 	for _, row := range r.rows {
@@ -35,20 +35,20 @@ func (r *result) page() string {
 	b.WriteString("\n" + wrap(fmt.Sprintf("\"Fired after\" counts from the break, and \"resolved after\" from the begin "+
 		"of the repair. The times of the rules are shorter than in the file. Each `for` of more than %s is %[1]s. Each "+
 		"range and each offset of more than %s is %[2]s. Metrics are scraped, and rules are evaluated, every %s. The "+
-		"thresholds are those of the file. With the times of the file, an alert fires later by the difference.",
+		"thresholds are those of the file. With the times of the file, alerts fire later.",
 		duration(shortFor), duration(shortWindow), duration(scrapeInterval))) + "\n")
 	b.WriteString("\n## What was broken\n")
 	r.breaks(&b)
 	b.WriteString("\n## Not caused\n\n")
 	for _, name := range slices.Sorted(maps.Keys(notCaused)) {
-		b.WriteString(item(fmt.Sprintf("**%s**: %s The tests of the rules cover it.", name, notCaused[name])))
+		b.WriteString(item(fmt.Sprintf("**%s**: %s The tests of the alerting rules cover it.", name, notCaused[name])))
 	}
 	if len(r.others) > 0 {
 		b.WriteString("\n## Other alerts that fired\n\n" + wrap("These fired during the run, outside of their own break: because of another "+
 			"break, a repair, or a slow machine.") + "\n\n")
 	}
 	for _, f := range r.others {
-		b.WriteString(item(fmt.Sprintf("**%s** %s, %s after the begin of the run, for %s.", f.name, others(f.labels),
+		b.WriteString(item(fmt.Sprintf("**%s** %s, %s after the start of the run, for %s.", f.name, others(f.labels),
 			f.begin.Sub(r.began).Round(time.Second), f.end.Sub(f.begin).Round(time.Second))))
 	}
 	return b.String()

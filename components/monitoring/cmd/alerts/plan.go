@@ -58,7 +58,7 @@ type breakage struct {
 	prepare, restore step
 	// begin breaks the cluster. again is called again and again until the alerts fire.
 	begin, again step
-	// repair repairs the cluster. repair and restore are also called after a failure, and at the begin
+	// repair repairs the cluster. repair and restore are also called after a failure, and at the start
 	// of a run. So they must be idempotent, and do nothing if nothing is broken.
 	repair step
 }

@@ -24,7 +24,7 @@ const (
 )
 
 // servePodStatus serves the one series of kube-state-metrics that an alert needs, with its name and
-// labels. The Go module of kube-state-metrics cannot be downloaded everywhere.
+// labels.
 func servePodStatus(ctx context.Context) error {
 	config, err := rest.InClusterConfig()
 	if err != nil {

@@ -96,7 +96,7 @@ func (r *result) text() string {
 		fmt.Fprintf(&b, "not caused: %s. %s\n", name, notCaused[name])
 	}
 	for _, f := range r.others {
-		fmt.Fprintf(&b, "also fired: %s, %s after the begin of the run, for %s\n", f.name,
+		fmt.Fprintf(&b, "also fired: %s, %s after the start of the run, for %s\n", f.name,
 			f.begin.Sub(r.began).Round(time.Second), f.end.Sub(f.begin).Round(time.Second))
 	}
 	fmt.Fprintf(&b, "%d alerts caused in %s\n", len(r.rows), r.lasted.Round(time.Second))
