@@ -4,7 +4,9 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 
@@ -73,9 +75,27 @@ func OtherPlugins(other []byte, file string) (names []string, err error) {
 	return names, err
 }
 
-// otherPlugins reads the file as kube-apiserver does: in any version of the API, and strictly. If it
+// ErrNotOnHost is the error for a file of kube-apiserver that this host cannot read.
+var ErrNotOnHost = errors.New("it is not on a volume of the host in kube-apiserver's manifest")
+
+// ReadOther reads another AdmissionConfiguration of kube-apiserver. hostPath is its path on the host,
+// or empty if it is not on a volume of the host.
+func ReadOther(file, hostPath string) ([]byte, error) {
+	if hostPath == "" {
+		return nil, fmt.Errorf("cannot read %s: %w", file, ErrNotOnHost)
+	}
+	return os.ReadFile(hostPath)
+}
+
+// ValidateOther reports why kube-apiserver would not start with another AdmissionConfiguration.
+func ValidateOther(other []byte, file string) error {
+	_, err := decodeOther(other, file)
+	return err
+}
+
+// decodeOther reads the file as kube-apiserver does: in any version of the API, and strictly. If it
 // ignored a misspelled field, the plugin would silently lose its configuration.
-func otherPlugins(other []byte, file string) ([]Plugin, error) {
+func decodeOther(other []byte, file string) (*apiserverconfig.AdmissionConfiguration, error) {
 	scheme := runtime.NewScheme()
 	apiserverinstall.Install(scheme)
 	object, err := runtime.Decode(serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(), other)
@@ -85,6 +105,14 @@ func otherPlugins(other []byte, file string) ([]Plugin, error) {
 	config, ok := object.(*apiserverconfig.AdmissionConfiguration)
 	if !ok {
 		return nil, fmt.Errorf("cannot read %s as an AdmissionConfiguration: it is a %T", file, object)
+	}
+	return config, nil
+}
+
+func otherPlugins(other []byte, file string) ([]Plugin, error) {
+	config, err := decodeOther(other, file)
+	if err != nil {
+		return nil, err
 	}
 	var plugins []Plugin
 	for _, section := range config.Plugins {
