@@ -23,7 +23,7 @@ func TestForeignAdmissionFileIsReadOnTheHost(t *testing.T) {
 		{"Bulkhead is installed", "/admission.yaml", "/theirs.yaml", fakeHost{}, OK,
 			"/theirs.yaml: PodSecurity, of /theirs.yaml, at /host/theirs.yaml"},
 		{"Bulkhead is installed, and cannot read it", "/admission.yaml", "/theirs.yaml", fakeHost{admission: "lost"}, Fail,
-			"lost"},
+			"before Bulkhead: lost. Restore /theirs.yaml, or write an AdmissionConfiguration with `plugins: []` there"},
 		{"Bulkhead is installed, and there is none", "/admission.yaml", "", fakeHost{admission: "lost"}, OK, "of Bulkhead"},
 		{"Bulkhead is installed, and a user has replaced its name", "/new.yaml", "/theirs.yaml", fakeHost{}, OK,
 			"PodSecurity, of /new.yaml, at /host/new.yaml"},

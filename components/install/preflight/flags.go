@@ -76,6 +76,7 @@ func admissionConfig(in Input) Finding {
 	other, detail := config, "taken from "+config+"; Bulkhead's file will keep its plugins"
 	failure := "--admission-control-config-file=" + config + " is not Bulkhead's. The server takes one such file, and " +
 		"Bulkhead's cannot keep what is in it: "
+	remedy := ""
 	switch {
 	case config == "":
 		return Finding{OK, check, "none yet"}
@@ -84,15 +85,15 @@ func admissionConfig(in Input) Finding {
 	case config == in.AdmissionConfig:
 		other = in.OtherAdmission
 		detail = "taken from " + config + " of Bulkhead, which keeps the plugins of " + other
-		failure = "cannot keep the plugins of " + other + ", which kube-apiserver had before Bulkhead. Restore the file, or " +
-			"write an AdmissionConfiguration with `plugins: []` there: "
+		failure = "cannot keep the plugins that kube-apiserver had before Bulkhead: "
+		remedy = ". Restore " + other + ", or write an AdmissionConfiguration with `plugins: []` there"
 	}
 	if in.Host == nil {
 		return Finding{OK, check, detail}
 	}
 	plugins, err := in.Host.AdmissionPlugins(other, in.Server.HostPath(other))
 	if err != nil {
-		return Finding{Fail, check, failure + err.Error()}
+		return Finding{Fail, check, failure + err.Error() + remedy}
 	}
 	if len(plugins) == 0 {
 		plugins = []string{"none"}
