@@ -143,6 +143,10 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 	if err != nil {
 		return nil, err
 	}
+	record, err := controlplane.ReadRecord(f.layout)
+	if err != nil {
+		return nil, err
+	}
 	// The checks use the future configuration. An invalid file is reported here, and the installer
 	// rejects it.
 	policy, opened, bad := controlplane.MirrorPodPolicy(f.layout, o)
@@ -165,6 +169,7 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 		Server:              manifest,
 		AuthorizationConfig: f.layout.AuthorizationConfig(),
 		AdmissionConfig:     f.layout.AdmissionConfig(),
+		OtherAdmission:      record.OtherAdmission(),
 		Host:                preflight.LocalHost{Layout: f.layout, Ports: preflight.ComponentPorts()},
 	})
 	if bad != nil {

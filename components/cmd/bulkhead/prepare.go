@@ -47,9 +47,10 @@ in-tree admission decide there.`,
 	}
 	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, controlPlaneCertificates)
-	cmd.Flags().StringVar(&options.AdmissionConfigFile, "admission-control-config-file", "",
-		"The file that kube-apiserver's flag with this name had before Bulkhead, on the other hosts. Bulkhead's file keeps "+
-			"its plugins, for example PodSecurity. Copy it to this host first, to the same path.")
+	cmd.Flags().StringVar(&options.AdmissionConfigFile, controlplane.PrepareAdmissionFlag, "",
+		"The AdmissionConfiguration that kube-apiserver of the other hosts used before Bulkhead. Bulkhead's file keeps its "+
+			"plugins, for example PodSecurity. Copy the file to this host first. The absolute path must be the same on this "+
+			"host and in kube-apiserver's container.")
 	cmd.Flags().StringVar(&profile, "profile", string(controlplane.Hardened),
 		"The profile of the other control-plane hosts: hardened or parity.")
 	return cmd

@@ -48,7 +48,7 @@ func newStatusCommand() *cobra.Command {
 			if output != "" {
 				return common.printInstalledConfig(out, output)
 			}
-			installed, err := common.printInstallation(out)
+			record, installed, err := common.printInstallation(out)
 			if err != nil {
 				return err
 			}
@@ -57,9 +57,7 @@ func newStatusCommand() *cobra.Command {
 				return err
 			}
 			printServer(cmd.Context(), out, manifest, client)
-			if err := common.printOtherPlugins(out, manifest); err != nil {
-				return err
-			}
+			common.printOtherPlugins(out, record, manifest)
 			if !installed {
 				return nil
 			}
@@ -97,15 +95,16 @@ func (f *hostFlags) printInstalledConfig(out io.Writer, format string) error {
 	return printConfig(out, config)
 }
 
-// printInstallation prints the state of the installation, and reports whether there is one.
-func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error) {
-	record, err := controlplane.ReadRecord(f.layout)
+// printInstallation prints the state of the installation, and reports whether there is one. record is
+// nil if there is none.
+func (f *hostFlags) printInstallation(out io.Writer) (record *controlplane.Record, installed bool, err error) {
+	record, err = controlplane.ReadRecord(f.layout)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	unfinished, err := controlplane.Unfinished(f.layout)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	if unfinished != "" {
 		row(out, "unfinished",
@@ -113,7 +112,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 	}
 	if record == nil {
 		row(out, "profile", string(controlplane.InTree)+" (Bulkhead is not installed)")
-		return unfinished != "", nil
+		return nil, unfinished != "", nil
 	}
 	row(out, "profile", string(record.Profile))
 	row(out, "beyond upstream", record.Extensions.In(record.Profile))
@@ -123,7 +122,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (installed bool, err error)
 	row(out, "node scope", nodeScopeOf(f.layout, record))
 	row(out, "image", record.Image)
 	row(out, "installed by", "bulkhead "+record.Version)
-	return true, nil
+	return record, true, nil
 }
 
 // kubeletAPIOf describes in one line how the kubelets' API is protected.
@@ -175,16 +174,14 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 }
 
 // printOtherPlugins says whether kube-apiserver still has the admission plugins that it had before
-// Bulkhead.
-func (f *hostFlags) printOtherPlugins(out io.Writer, manifest *apiserver.Manifest) error {
-	record, err := controlplane.ReadRecord(f.layout)
-	if err != nil || record == nil {
-		return err
+// Bulkhead. record is nil if Bulkhead is not installed.
+func (f *hostFlags) printOtherPlugins(out io.Writer, record *controlplane.Record, manifest *apiserver.Manifest) {
+	if record == nil {
+		return
 	}
-	if state := record.OtherPlugins(manifest); state != "" {
+	if state := record.OtherPlugins(f.layout, manifest); state != "" {
 		row(out, "", "admission: "+state)
 	}
-	return nil
 }
 
 // printComponents prints whether Bulkhead's components on this host are ready.

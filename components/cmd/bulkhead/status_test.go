@@ -22,7 +22,7 @@ func TestStatusShowsTheFailurePolicy(t *testing.T) {
 			flags := hostFlags{layout: host.DefaultLayout()}
 			flags.layout.State = t.TempDir()
 			writeRecord(t, flags.layout.State, tc.record)
-			if _, err := flags.printInstallation(&out); err != nil {
+			if _, _, err := flags.printInstallation(&out); err != nil {
 				t.Fatal(err)
 			}
 			if want := "failure policy   " + tc.want; !strings.Contains(out.String(), want) {

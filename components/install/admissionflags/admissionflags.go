@@ -116,15 +116,18 @@ func Wire(f Flags, w Wiring) {
 	}
 }
 
-// Unwire undoes Wire. It does not change flags that do not name w.ConfigFile.
-func Unwire(f Flags, w Wiring, b Before) {
-	if !Wired(f, w.ConfigFile) {
-		return
-	}
-	if b.ConfigFile == "" {
+// Unwire undoes Wire. It does not change flags that do not name w.ConfigFile, with one exception:
+// authorized is true if the authorization flag of the same server is Bulkhead's. Then a user has
+// replaced only the name of Bulkhead's file, and the other flags are Bulkhead's. The new name stays.
+func Unwire(f Flags, w Wiring, b Before, authorized bool) {
+	file, _ := f.Arg(configFlag)
+	switch {
+	case file == w.ConfigFile && b.ConfigFile == "":
 		f.DeleteArg(configFlag)
-	} else {
+	case file == w.ConfigFile:
 		f.SetArg(configFlag, b.ConfigFile)
+	case !authorized || file == "":
+		return
 	}
 	// A value that another program has set since then stays.
 	if value, _ := f.Arg(kubeletFlag); b.KubeletCA == "" && w.KubeletCA != "" && value == w.KubeletCA {

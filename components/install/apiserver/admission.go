@@ -34,7 +34,7 @@ const webhookPlugin = "ValidatingAdmissionWebhook"
 func ValidateAdmission(file, target string) error {
 	scheme := runtime.NewScheme()
 	apiserverinstall.Install(scheme)
-	provider, err := admission.ReadAdmissionConfiguration([]string{webhookPlugin, policyPlugin}, file, scheme)
+	provider, err := admission.ReadAdmissionConfiguration([]string{webhookPlugin, PolicyPlugin}, file, scheme)
 	if err != nil {
 		return fmt.Errorf("loading admission configuration: %w", err)
 	}

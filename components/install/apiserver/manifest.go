@@ -70,7 +70,8 @@ func (m *Manifest) Arg(name string) (string, bool) { return m.pod.Arg(name) }
 // Args returns all flags of the server.
 func (m *Manifest) Args() []string { return m.pod.Args() }
 
-// HostPath returns the host's path of a file that a flag of the server names.
+// HostPath returns the host's path of a file that a flag of the server names. It is empty if the file
+// is not on a volume of the host.
 func (m *Manifest) HostPath(file string) string { return m.pod.HostPath(file) }
 
 // Image returns the image of the server.

@@ -6,6 +6,7 @@ package apiserver
 import (
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,6 +119,57 @@ func TestWireThenUnwireRestoresTheInput(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Only the name of Bulkhead's admission file is another one. The other flags are Bulkhead's.
+func TestUserReplacesTheAdmissionFile(t *testing.T) {
+	const other = "/etc/other.yaml"
+	hardened := testWiring
+	hardened.Admission.KubeletCA, hardened.Admission.VerifyKubelets = "/pki/ca.crt", true
+	for profile, w := range map[string]Wiring{"hardened": hardened, "parity": inPlace()} {
+		replaced := strings.ReplaceAll(wireAs(t, kubeadm(t), w, KubeadmDefault), w.Admission.ConfigFile, other)
+		t.Run(profile+", unwired: the file stays, the rest is restored", func(t *testing.T) {
+			back, err := Unwire([]byte(replaced), w, KubeadmDefault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := Parse(back)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if file, _ := m.Arg("admission-control-config-file"); file != other {
+				t.Errorf("the flag names %q", file)
+			}
+			m.pod.DeleteArg("admission-control-config-file")
+			want, err := Parse([]byte(kubeadm(t)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want.pod.Object(), m.pod.Object()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+		t.Run(profile+", wired for the other profile: as from kubeadm's manifest", func(t *testing.T) {
+			to := inPlace()
+			if profile == "parity" {
+				to = hardened
+			}
+			to.Admission.KubeletCA = hardened.Admission.KubeletCA
+			before := KubeadmDefault
+			before.ConfigFile = other
+			m, err := Parse([]byte(wireAs(t, replaced, to, before)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := Parse([]byte(wireAs(t, kubeadm(t), to, KubeadmDefault)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(slices.Sorted(slices.Values(want.Args())), slices.Sorted(slices.Values(m.Args()))); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -74,7 +74,7 @@ func TestMergeKeepsAllPlugins(t *testing.T) {
 	}
 }
 
-// The server reads the merged file itself here, and hands each plugin its configuration.
+// The server reads the merged file itself here, and gives each plugin its configuration.
 func TestServerReadsAMergedFile(t *testing.T) {
 	dir := t.TempDir()
 	// A relative path is relative to the file that has it.
@@ -99,7 +99,7 @@ func TestServerReadsAMergedFile(t *testing.T) {
 	scheme := runtime.NewScheme()
 	apiserverinstall.Install(scheme)
 	for name, want := range map[string]string{"EventRateLimit": "limits: 7", "Big": "9007199254740993",
-		webhookPlugin: "staticManifestsDir", policyPlugin: "staticManifestsDir"} {
+		webhookPlugin: "staticManifestsDir", PolicyPlugin: "staticManifestsDir"} {
 		provider, err := admission.ReadAdmissionConfiguration([]string{name}, file, scheme)
 		if err != nil {
 			t.Fatal(err)
@@ -123,11 +123,16 @@ func TestMergeRefuses(t *testing.T) {
 		{"another kind", "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\n",
 			"AuthorizationConfiguration"},
 		{"the form of old versions", "imagePolicy: {}\n", "cannot read /etc/other.yaml as an AdmissionConfiguration"},
+		{"unknown field in a section", otherHead + "- {name: PodSecurity, configurations: {a: b}}\n", "unknown field"},
+		{"duplicate key", otherHead + "- name: PodSecurity\n  path: a.yaml\n  path: b.yaml\n", `key "path" already set`},
 		{"invalid YAML", "{", "cannot read /etc/other.yaml"},
 		{"an empty file", "", "cannot read /etc/other.yaml"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := MergeAdmission([]byte(oursIn(t, manifests.Admission, "/b")), []byte(tc.other), "/etc/other.yaml")
+			merged, err := MergeAdmission([]byte(oursIn(t, manifests.Admission, "/b")), []byte(tc.other), "/etc/other.yaml")
+			if merged != nil {
+				t.Errorf("an error, and the file\n%s", merged)
+			}
 			if err == nil || !strings.Contains(err.Error(), tc.mentions) {
 				t.Errorf("error is %v", err)
 			}

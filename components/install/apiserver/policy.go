@@ -34,13 +34,13 @@ func ValidatePolicies(dir string) error {
 	return nil
 }
 
-// policyPlugin is the admission plugin that evaluates ValidatingAdmissionPolicies.
-const policyPlugin = "ValidatingAdmissionPolicy"
+// PolicyPlugin is the admission plugin that evaluates ValidatingAdmissionPolicies.
+const PolicyPlugin = "ValidatingAdmissionPolicy"
 
 // validatePolicyPlugin reads the plugin's part of the configuration, if it exists, and the policies
 // that it names.
 func validatePolicyPlugin(provider admission.ConfigProvider) error {
-	reader, err := provider.ConfigFor(policyPlugin)
+	reader, err := provider.ConfigFor(PolicyPlugin)
 	if err != nil || reader == nil {
 		return err
 	}

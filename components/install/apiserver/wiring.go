@@ -54,8 +54,9 @@ func Wire(manifest []byte, w Wiring, before Before) ([]byte, error) {
 	for _, flag := range legacyFlags {
 		m.pod.DeleteArg(flag)
 	}
+	authorized := m.Wired(w.ConfigFile)
 	m.pod.ReplaceArg(modeFlag, configFlag, w.ConfigFile)
-	admissionflags.Unwire(manifestFlags{m.pod}, w.Admission, before.Before)
+	admissionflags.Unwire(manifestFlags{m.pod}, w.Admission, before.Before, authorized)
 	admissionflags.Wire(manifestFlags{m.pod}, w.Admission)
 	m.pod.MountDir(VolumeName, w.Dir)
 	if err := m.annotate(w.ConfigHash, w.AdmissionHash); err != nil {
@@ -74,10 +75,11 @@ func Unwire(manifest []byte, w Wiring, before Before) ([]byte, error) {
 	if !m.Wired(w.ConfigFile) && !m.AdmissionWired(w.Admission.ConfigFile) && !m.annotated() {
 		return manifest, nil
 	}
-	if m.Wired(w.ConfigFile) {
+	authorized := m.Wired(w.ConfigFile)
+	if authorized {
 		m.pod.ReplaceArg(configFlag, modeFlag, before.Modes)
 	}
-	admissionflags.Unwire(manifestFlags{m.pod}, w.Admission, before.Before)
+	admissionflags.Unwire(manifestFlags{m.pod}, w.Admission, before.Before, authorized)
 	m.pod.UnmountDir(VolumeName, w.Dir)
 	if err := m.annotate("", ""); err != nil {
 		return nil, err

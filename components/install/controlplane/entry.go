@@ -6,6 +6,7 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -100,6 +101,10 @@ func (p *plan) entry() (string, error) {
 	h := hosts.Host{Version: p.Version, Profile: string(p.Profile), Mode: mode, Image: p.Image, ConfigHash: config,
 		Modes: enforced.In(p.Profile), Wiring: wiring, VerifyKubelets: p.record.VerifyKubelets,
 		AdmissionConfig: p.record.APIServer.Admission.ConfigFile}
+	if h.AdmissionConfig != "" {
+		// Other hosts accept only such a path. kube-apiserver's container starts in the directory /.
+		h.AdmissionConfig = path.Join("/", h.AdmissionConfig)
+	}
 	setAudit(&h, p.record)
 	return h.Encode()
 }
@@ -205,7 +210,12 @@ func (in *Installer) removeStaleEntry(ctx context.Context) (listed bool, err err
 	if _, listed = entries[in.Layout.NodeName()]; !listed {
 		return false, nil
 	}
+	edit := Edit{Drifted: true}
+	// Without it, the file that a user had before Bulkhead would be lost in kubeadm-config.
+	if edit.Admission.ConfigFile, err = configFileIn(entries, in.Layout.NodeName()); err != nil {
+		in.noteLost(err)
+	}
 	_, err = in.Run(ctx, engine.Step{Name: "remove this host from ConfigMap " + hosts.ConfigMapName,
-		Apply: func(ctx context.Context) (bool, error) { return in.removeEntry(ctx, Edit{Drifted: true}) }})
+		Apply: func(ctx context.Context) (bool, error) { return in.removeEntry(ctx, edit) }})
 	return true, err
 }

@@ -45,11 +45,19 @@ func (p *plan) tellKubeadm(ctx context.Context) (bool, error) {
 		}
 		p.record.Kubeadm.Written = journal.Hash([]byte(edited))
 		if wrote {
-			p.Note("kubeadm names Bulkhead's files from now on: before `kubeadm join --control-plane`, run `bulkhead " +
-				"prepare` on the new host")
+			p.Note("kubeadm names Bulkhead's files from now on: before `kubeadm join --control-plane`, run `bulkhead "+
+				"prepare%s` on the new host", p.prepareFlags())
 		}
 		return edited, p.journal.Wrote(objectKubeadm, []byte(edited))
 	})
+}
+
+// prepareFlags returns the flags that `bulkhead prepare` needs on a host that will join.
+func (p *plan) prepareFlags() string {
+	if file := p.record.APIServer.Admission.ConfigFile; file != "" {
+		return " --" + PrepareAdmissionFlag + "=" + file
+	}
+	return ""
 }
 
 // wireKubeadm returns the configuration with Bulkhead's flags, and records how to undo this. saved is
@@ -100,8 +108,7 @@ func (p *plan) rememberKubeadm(current string) {
 		p.record.Kubeadm.Drifted = true
 	}
 	switch {
-	case !kubeadmconfig.AdmissionWired(current, wiring) && kubeadmconfig.Wired(current, wiring) && p.before != nil &&
-		read.ConfigFile != "":
+	case !kubeadmconfig.AdmissionWired(current, wiring) && kubeadmconfig.Wired(current, wiring) && read.ConfigFile != "":
 		// A user has replaced only the name of Bulkhead's file. The other flags are Bulkhead's.
 		p.record.Kubeadm.Admission.ConfigFile = read.ConfigFile
 	case !kubeadmconfig.AdmissionWired(current, wiring):
@@ -109,6 +116,11 @@ func (p *plan) rememberKubeadm(current string) {
 	case p.before == nil:
 		// Another host has edited it. kubeadm wrote the flags of this host from it.
 		p.record.Kubeadm.Admission.ConfigFile = p.record.APIServer.Admission.ConfigFile
+	case p.before.APIServer.Admission.ConfigFile != p.record.APIServer.Admission.ConfigFile:
+		// A user has written the name of a new file on all hosts, and another host has edited this text
+		// already. The saved text does not have that name.
+		p.record.Kubeadm.Admission.ConfigFile = p.record.APIServer.Admission.ConfigFile
+		p.record.Kubeadm.Drifted = true
 	}
 }
 

@@ -5,12 +5,13 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
@@ -24,8 +25,12 @@ func (p *plan) keepPlugins(hostPath func(file string) string) error {
 	if file == "" {
 		return nil
 	}
-	other, err := os.ReadFile(hostPath(file))
-	if err != nil {
+	other, err := apiserver.ReadOther(file, hostPath(file))
+	switch {
+	case errors.Is(err, apiserver.ErrNotOnHost):
+		return fmt.Errorf("cannot keep the plugins that kube-apiserver had before Bulkhead: %w. Add its volume to %s", err,
+			p.Layout.APIServerManifest())
+	case err != nil:
 		return fmt.Errorf("cannot read the AdmissionConfiguration that kube-apiserver had before Bulkhead: %w. Restore "+
 			"the file. If its plugins are no longer needed, write an AdmissionConfiguration without plugins there", err)
 	}
@@ -34,32 +39,82 @@ func (p *plan) keepPlugins(hostPath func(file string) string) error {
 	return err
 }
 
+// checkConfigFile returns an error if an uninstallation would set --admission-control-config-file to a
+// file with which kube-apiserver does not start. It does not check a file that the server already uses.
+func (in *Installer) checkConfigFile(edit Edit) error {
+	current, exists, err := atomicfile.Read(in.Layout.APIServerManifest())
+	if err != nil || !exists {
+		return nil // the step that restores the manifest reports this
+	}
+	restored, _, err := in.unwiredManifest(current, edit)
+	if err != nil {
+		return err
+	}
+	server, err := apiserver.Parse(restored)
+	if err != nil {
+		return err
+	}
+	file := server.Admission().ConfigFile
+	if now, err := apiserver.Parse(current.Data); err != nil || file == "" || file == now.Admission().ConfigFile {
+		return err
+	}
+	remedy := "Restore the file first. If its plugins are no longer needed, write an AdmissionConfiguration with " +
+		"`plugins: []` there"
+	other, err := apiserver.ReadOther(file, server.HostPath(file))
+	if errors.Is(err, apiserver.ErrNotOnHost) {
+		remedy = "Add its volume to " + in.Layout.APIServerManifest() + " first"
+	}
+	if err == nil {
+		err = apiserver.ValidateOther(other, file)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot set --admission-control-config-file=%s again, because kube-apiserver would not start: "+
+			"%w. %s", file, err, remedy)
+	}
+	return nil
+}
+
 // lostConfigFile returns the AdmissionConfiguration that kube-apiserver had before Bulkhead, for a host
 // that has Bulkhead's flags and no record. Either the record is lost, or kubeadm wrote the flags when
 // the host joined. Then only the entries of the other hosts have it.
 func (in *Installer) lostConfigFile(ctx context.Context) (string, error) {
-	saved, exists, err := atomicfile.Read(in.Layout.OriginalManifest())
-	if err != nil {
-		return "", err
-	}
-	if exists {
-		manifest, err := apiserver.Parse(saved.Data)
-		if err == nil && !manifest.AdmissionWired(in.Layout.AdmissionConfig()) {
-			return manifest.Admission().ConfigFile, nil
-		}
+	saved, file, err := in.savedConfigFile()
+	if err != nil || saved {
+		return file, err
 	}
 	entries, err := hosts.Entries(ctx, in.ConfigMaps)
 	if err != nil {
 		return "", err
 	}
-	known, _ := hosts.Parse(entries)
-	if own, ok := known[in.Layout.NodeName()]; ok {
-		return own.AdmissionConfig, nil
+	return configFileIn(entries, in.Layout.NodeName())
+}
+
+// savedConfigFile returns the AdmissionConfiguration of the saved manifest. saved is false if there is
+// no manifest without Bulkhead.
+func (in *Installer) savedConfigFile() (saved bool, file string, err error) {
+	original, exists, err := atomicfile.Read(in.Layout.OriginalManifest())
+	if err != nil || !exists {
+		return false, "", err
 	}
-	for _, node := range slices.Sorted(maps.Keys(known)) {
+	manifest, err := apiserver.Parse(original.Data)
+	if err != nil || manifest.AdmissionWired(in.Layout.AdmissionConfig()) {
+		return false, "", nil
+	}
+	return true, manifest.Admission().ConfigFile, nil
+}
+
+// configFileIn returns the AdmissionConfiguration in the entries of the hosts. That of the own host
+// counts first. Its entry can be from before a join, without the file of the other hosts.
+func configFileIn(entries map[string]string, own string) (string, error) {
+	known, unknown := hosts.Parse(entries)
+	for _, node := range append([]string{own}, slices.Sorted(maps.Keys(known))...) {
 		if file := known[node].AdmissionConfig; file != "" {
 			return file, nil
 		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(unknown)) {
+		return "", fmt.Errorf("cannot find out whether kube-apiserver had an AdmissionConfiguration before Bulkhead: %w. "+
+			"Run `bulkhead install` on that host, or remove its entry from ConfigMap %s", unknown[node], hosts.ConfigMapName)
 	}
 	return "", nil
 }
@@ -72,26 +127,36 @@ func (in *Installer) guessRecord(ctx context.Context) *Record {
 	}
 	file, err := in.lostConfigFile(ctx)
 	if err != nil {
-		in.Note("cannot find out whether kube-apiserver had an AdmissionConfiguration before Bulkhead: %v\n"+
-			"             If it had one, set --admission-control-config-file again", err)
+		in.noteLost(err)
 	}
 	record.APIServer.Admission.ConfigFile, record.Kubeadm.Admission.ConfigFile = file, file
 	return record
 }
 
+// noteLost says what to do if lostConfigFile fails in an uninstallation.
+func (in *Installer) noteLost(err error) {
+	in.Note("%v\n             If kube-apiserver had an AdmissionConfiguration before Bulkhead, set "+
+		"--admission-control-config-file again", err)
+}
+
 // OtherPlugins describes for `bulkhead status` the other AdmissionConfiguration whose plugins
 // Bulkhead's file keeps. It is empty if there is none.
-func (r Record) OtherPlugins(server *apiserver.Manifest) string {
-	file := r.APIServer.Admission.ConfigFile
-	if file == "" {
+func (r Record) OtherPlugins(l host.Layout, server *apiserver.Manifest) string {
+	file, now := r.APIServer.Admission.ConfigFile, server.Admission().ConfigFile
+	switch {
+	case now == "":
+		return ""
+	case now != l.AdmissionConfig():
+		return "kube-apiserver reads " + now + " and not Bulkhead's file: run `bulkhead install` on this host again"
+	case file == "":
 		return ""
 	}
-	other, err := os.ReadFile(server.HostPath(file))
+	other, err := apiserver.ReadOther(file, server.HostPath(file))
 	switch {
 	case err != nil:
-		return "its file has the plugins of another one, which cannot be read: " + err.Error()
+		return "Bulkhead's file includes plugins of a file that cannot be read: " + err.Error()
 	case journal.Hash(other) != r.AdmissionSource:
 		return file + " was changed and is not in force: run `bulkhead install` on this host again"
 	}
-	return "its file has the plugins of " + file
+	return "Bulkhead's file includes the plugins of " + file
 }

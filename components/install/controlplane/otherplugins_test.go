@@ -96,13 +96,13 @@ func TestChangeOfTheOtherAdmissionFile(t *testing.T) {
 	onHost(t, "the next installation takes it", func(t *testing.T, h *testHost) {
 		file := h.otherAdmission(otherText)
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
-		h.reports("its file has the plugins of /inside/other.yaml")
+		h.reports("Bulkhead's file includes the plugins of /inside/other.yaml")
 		must(t, os.WriteFile(file, []byte(strings.Replace(otherText, "baseline", "restricted", 1)), 0o600))
 		h.reports("/inside/other.yaml was changed and is not in force")
 		starts := h.starts
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		h.keeps("PodSecurity", "enforce: restricted")
-		h.reports("its file has the plugins of /inside/other.yaml")
+		h.reports("Bulkhead's file includes the plugins of /inside/other.yaml")
 		if h.starts != starts+1 {
 			t.Errorf("kube-apiserver was restarted %d times", h.starts-starts)
 		}
@@ -135,7 +135,7 @@ func TestChangeOfTheOtherAdmissionFile(t *testing.T) {
 		file := h.otherAdmission(otherText)
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		must(t, os.Remove(file))
-		h.reports("which cannot be read")
+		h.reports("that cannot be read")
 		before := h.snapshot()
 		mentions(t, h.installer().Install(t.Context(), options(Hardened)), "Restore the file")
 		h.mustBe(before)
@@ -164,7 +164,7 @@ func (h *testHost) reports(text string) {
 	record, err := ReadRecord(h.layout)
 	must(h.t, err)
 	h.kubelet()
-	if got := record.OtherPlugins(h.server()); !strings.Contains(got, text) {
+	if got := record.OtherPlugins(h.layout, h.server()); !strings.Contains(got, text) {
 		h.t.Errorf("it says %q, want %q", got, text)
 	}
 }

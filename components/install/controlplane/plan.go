@@ -177,14 +177,18 @@ func (p *plan) rememberFlags(ctx context.Context, server *apiserver.Manifest) (e
 	switch {
 	case server.AdmissionWired(p.Layout.AdmissionConfig()):
 		p.record.APIServer.Admission = last.Admission
-		if p.before == nil {
+		switch {
+		case p.before == nil:
 			p.record.APIServer.Admission.ConfigFile, err = p.lostConfigFile(ctx)
+		case last.Admission.ConfigFile == "":
+			// An older installer did not record it.
+			_, p.record.APIServer.Admission.ConfigFile, err = p.savedConfigFile()
 		}
 		// An older installer neither set nor recorded this flag.
 		if p.before != nil && !p.before.VerifyKubelets {
 			p.record.APIServer.Admission.KubeletCA = server.Admission().KubeletCA
 		}
-	case wired && p.before != nil && file != "":
+	case wired && file != "":
 		// A user has replaced only the name of Bulkhead's file. The other flags are Bulkhead's.
 		p.record.APIServer.Admission = last.Admission
 		p.record.APIServer.Admission.ConfigFile = file

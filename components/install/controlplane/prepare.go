@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -19,6 +20,9 @@ import (
 
 // prepareOperation is the name of this operation in the journal.
 const prepareOperation = "prepare"
+
+// PrepareAdmissionFlag is the flag of `bulkhead prepare` for [Options.AdmissionConfigFile].
+const PrepareAdmissionFlag = "admission-control-config-file"
 
 // Prepare creates the files that kube-apiserver needs to start on a host that will join the control
 // plane. kubeadm creates the manifest from a ConfigMap that names Bulkhead's files once all hosts of
@@ -33,6 +37,10 @@ func (in *Installer) Prepare(ctx context.Context, o Options) error {
 	}
 	if err := o.validate(); err != nil {
 		return err
+	}
+	if file := o.AdmissionConfigFile; file != "" && !path.IsAbs(file) {
+		return fmt.Errorf("cannot read --%s=%s: the path is relative. Use the absolute path of the file, which must be the "+
+			"same on this host and in kube-apiserver's container", PrepareAdmissionFlag, file)
 	}
 	if _, err := os.Stat(in.Layout.APIServerManifest()); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(err,

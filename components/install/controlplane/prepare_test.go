@@ -69,6 +69,14 @@ func TestPrepareRefuses(t *testing.T) {
 	onHost(t, "a profile without us", func(t *testing.T, h *testHost) {
 		mentions(t, h.installer().Prepare(t.Context(), options(InTree)), "nothing prepared")
 	})
+	onHost(t, "a relative path of the other admission file", func(t *testing.T, h *testHost) {
+		must(t, os.Remove(h.layout.APIServerManifest()))
+		o, before := options(Hardened), h.snapshot()
+		o.AdmissionConfigFile = "admission.yaml"
+		mentions(t, h.installer().Prepare(t.Context(), o), "--admission-control-config-file=admission.yaml: the path is "+
+			"relative")
+		h.mustBe(before)
+	})
 	onHost(t, "a host with an interrupted installation of an earlier life", func(t *testing.T, h *testHost) {
 		h.begin(options(Hardened))
 		must(t, os.Remove(h.layout.APIServerManifest()))

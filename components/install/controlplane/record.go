@@ -51,6 +51,15 @@ type Record struct {
 	Kubeadm Edit `json:"kubeadm"`
 }
 
+// OtherAdmission returns the AdmissionConfiguration whose plugins Bulkhead's file keeps. It is empty if
+// there is none, or no installation.
+func (r *Record) OtherAdmission() string {
+	if r == nil {
+		return ""
+	}
+	return r.APIServer.Admission.ConfigFile
+}
+
 // Edit has the data that is needed to undo an edit.
 type Edit struct {
 	// Written is the SHA-256 of what Bulkhead wrote. Any other content is a later change by another

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
@@ -26,14 +27,6 @@ const (
 	registeredName = "node-restriction.bulkhead.dev"
 )
 
-// policyPlugin is the admission plugin that evaluates ValidatingAdmissionPolicies.
-const policyPlugin = "ValidatingAdmissionPolicy"
-
-type admissionPlugin struct {
-	Name          string         `json:"name"`
-	Configuration map[string]any `json:"configuration"`
-}
-
 // admission returns kube-apiserver's admission configuration. A server that does not read webhooks
 // from disk does not start if the file has an unknown field.
 func admission(l host.Layout, o Options, fromDisk bool) ([]byte, error) {
@@ -41,16 +34,13 @@ func admission(l host.Layout, o Options, fromDisk bool) ([]byte, error) {
 	if err != nil || fromDisk && o.GuardsKubelets() {
 		return data, err
 	}
-	var config struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Plugins    []admissionPlugin `json:"plugins"`
-	}
-	if err := yaml.UnmarshalStrict(data, &config); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", manifests.Admission, err)
+	config, err := apiserver.ParseAdmission(data)
+	if err != nil {
+		return nil, err
 	}
 	// Policies from disk are only used if the kubelets' API is protected.
-	config.Plugins = slices.DeleteFunc(config.Plugins, func(p admissionPlugin) bool { return p.Name == policyPlugin })
+	config.Plugins = slices.DeleteFunc(config.Plugins,
+		func(p apiserver.Plugin) bool { return p.Name == apiserver.PolicyPlugin })
 	for _, plugin := range config.Plugins {
 		if !fromDisk {
 			delete(plugin.Configuration, "staticManifestsDir")

@@ -49,6 +49,9 @@ func (in *Installer) uninstall(ctx context.Context, timeout time.Duration) error
 	if record == nil {
 		record = in.guessRecord(ctx)
 	}
+	if err := in.checkConfigFile(record.APIServer); err != nil {
+		return err
+	}
 	in.Logf("Removing Bulkhead from this control-plane host")
 	changed, err := in.RunAll(ctx, in.uninstallSteps(record, timeout))
 	if err != nil {
@@ -93,8 +96,7 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []eng
 	}
 }
 
-// restoreManifest restores the saved bytes if the manifest has not changed since Bulkhead wrote it.
-// Otherwise it removes Bulkhead's edits from the current manifest.
+// restoreManifest writes kube-apiserver's manifest without Bulkhead.
 func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 	path := in.Layout.APIServerManifest()
 	current, exists, err := atomicfile.Read(path)
@@ -106,21 +108,14 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 			"%s does not exist: this is not a kubeadm control-plane host, or kube-apiserver has been stopped by moving it away",
 			path)
 	}
-	restored := current
-	original, saved, err := atomicfile.Read(in.Layout.OriginalManifest())
-	if err != nil {
-		return false, err
-	}
-	ours := saved && !edit.Drifted && journal.Hash(current.Data) == edit.Written
-	if ours {
-		restored.Data = original.Data
-	} else if restored.Data, err = apiserver.Unwire(current.Data, unwiring(in.Layout), edit.server()); err != nil {
+	restored, drifted := current, false
+	if restored.Data, drifted, err = in.unwiredManifest(current, edit); err != nil {
 		return false, err
 	}
 	if atomicfile.Same(current, restored) {
 		return false, nil
 	}
-	if saved && !ours {
+	if drifted {
 		in.Note("the manifest was changed after Bulkhead wrote it: Bulkhead's edits are removed from it, " +
 			"the rest is kept")
 	}
@@ -129,6 +124,21 @@ func (in *Installer) restoreManifest(edit Edit) (changed bool, err error) {
 		return false, err
 	}
 	return true, atomicfile.Write(path, restored, in.Layout.State)
+}
+
+// unwiredManifest returns the saved bytes if the manifest has not changed since Bulkhead wrote it.
+// Otherwise it removes Bulkhead's edits from the current manifest. drifted is true if there are saved
+// bytes that are out of date.
+func (in *Installer) unwiredManifest(current atomicfile.File, edit Edit) (manifest []byte, drifted bool, err error) {
+	original, saved, err := atomicfile.Read(in.Layout.OriginalManifest())
+	if err != nil {
+		return nil, false, err
+	}
+	if saved && !edit.Drifted && journal.Hash(current.Data) == edit.Written {
+		return original.Data, false, nil
+	}
+	manifest, err = apiserver.Unwire(current.Data, unwiring(in.Layout), edit.server())
+	return manifest, saved, err
 }
 
 func (in *Installer) removePods(context.Context) (changed bool, err error) {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode"
 
@@ -47,8 +48,8 @@ type Host struct {
 	// kubelets.
 	VerifyKubelets bool `json:"verifyKubelets"`
 	// AdmissionConfig is the AdmissionConfiguration that kube-apiserver had before Bulkhead, and whose
-	// plugins Bulkhead's file keeps. A host that joins later gets Bulkhead's flags from kubeadm, and
-	// learns of this file only here.
+	// plugins Bulkhead's file keeps. A host that joins later gets Bulkhead's flags from kubeadm,
+	// and this entry is its only source for the path.
 	AdmissionConfig string `json:"admissionConfig,omitempty"`
 	// AuditSince is when each setting that only audits was installed, by its flag, as in
 	// --mode=audit. An older version did not write it.
@@ -106,6 +107,9 @@ func (h Host) validate() error {
 	}
 	if strings.ContainsFunc(h.AdmissionConfig, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return errors.New("the field admissionConfig has characters that cannot be printed")
+	}
+	if file := h.AdmissionConfig; file != "" && (!path.IsAbs(file) || path.Clean(file) != file) {
+		return fmt.Errorf("the field admissionConfig is %q, want an absolute path without . and ..", file)
 	}
 	for setting := range h.AuditSince {
 		if strings.ContainsFunc(setting, func(r rune) bool { return !unicode.IsPrint(r) }) {

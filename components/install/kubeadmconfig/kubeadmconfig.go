@@ -45,9 +45,10 @@ func Wire(clusterConfiguration string, w Wiring, before Before) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	authorized := authorized(args, w)
 	args.DeleteArg(modeArg)
 	args.SetArg(configArg, w.ConfigFile)
-	admissionflags.Unwire(args, w.Admission, before.Before)
+	admissionflags.Unwire(args, w.Admission, before.Before, authorized)
 	admissionflags.Wire(args, w.Admission)
 	server["extraArgs"] = args.value()
 	server["extraVolumes"] = append(otherVolumes(server, w), map[string]any{
@@ -75,13 +76,14 @@ func Unwire(clusterConfiguration string, w Wiring, before Before) (string, error
 	if !wired(args, w) {
 		return clusterConfiguration, nil
 	}
-	if value, _ := args.Arg(configArg); value == w.ConfigFile {
+	authorized := authorized(args, w)
+	if authorized {
 		args.DeleteArg(configArg)
 		if before.Modes != "" {
 			args.SetArg(modeArg, before.Modes)
 		}
 	}
-	admissionflags.Unwire(args, w.Admission, before.Before)
+	admissionflags.Unwire(args, w.Admission, before.Before, authorized)
 	setOrDrop(server, "extraArgs", args.value(), args.empty())
 	volumes := otherVolumes(server, w)
 	setOrDrop(server, "extraVolumes", volumes, len(volumes) == 0)
@@ -113,8 +115,12 @@ func AdmissionWired(clusterConfiguration string, w Wiring) bool {
 }
 
 func wired(args *extraArgs, w Wiring) bool {
+	return authorized(args, w) || admissionflags.Wired(args, w.Admission.ConfigFile)
+}
+
+func authorized(args *extraArgs, w Wiring) bool {
 	value, _ := args.Arg(configArg)
-	return value == w.ConfigFile || admissionflags.Wired(args, w.Admission.ConfigFile)
+	return value == w.ConfigFile
 }
 
 func argsOf(clusterConfiguration string) (*extraArgs, error) {

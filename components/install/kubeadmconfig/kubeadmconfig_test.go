@@ -4,6 +4,7 @@
 package kubeadmconfig
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +123,28 @@ func TestWireThenUnwireRestoresTheInput(t *testing.T) {
 			}
 			if diff := cmp.Diff(withoutEmpty(t, tc.before), withoutEmpty(t, back)); diff != "" {
 				t.Errorf("what comes back differs (-before +back):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Only the name of Bulkhead's admission file is another one. The other flags are Bulkhead's.
+func TestUserReplacesTheAdmissionFile(t *testing.T) {
+	hardened := testWiring
+	hardened.Admission.KubeletCA, hardened.Admission.VerifyKubelets = "/pki/ca.crt", true
+	for profile, w := range map[string]Wiring{"hardened": hardened, "parity": inPlace()} {
+		t.Run(profile, func(t *testing.T) {
+			wired, err := Wire(head, w, Before{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := Unwire(strings.ReplaceAll(wired, w.Admission.ConfigFile, "/etc/other.yaml"), w, Before{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := head + "apiServer:\n  extraArgs: [{name: admission-control-config-file, value: /etc/other.yaml}]"
+			if diff := cmp.Diff(tree(t, want), tree(t, back)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}

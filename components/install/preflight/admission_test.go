@@ -13,13 +13,36 @@ import (
 )
 
 func TestForeignAdmissionFileIsReadOnTheHost(t *testing.T) {
-	in := Input{Server: kubeadmFlags("admission-control-config-file", "/theirs.yaml"), Host: fakeHost{},
-		AdmissionConfig: "/admission.yaml"}
-	got := admissionConfig(in)
-	const want = "PodSecurity, of /theirs.yaml, at /host/theirs.yaml"
-	if got.Level != OK || !strings.HasSuffix(got.Detail, want) {
-		t.Errorf("got %+v, want %s", got, want)
+	for _, tc := range []struct {
+		name, flag, recorded string
+		host                 fakeHost
+		level                Level
+		ends                 string
+	}{
+		{"before the installation", "/theirs.yaml", "", fakeHost{}, OK, "PodSecurity, of /theirs.yaml, at /host/theirs.yaml"},
+		{"Bulkhead is installed", "/admission.yaml", "/theirs.yaml", fakeHost{}, OK,
+			"/theirs.yaml: PodSecurity, of /theirs.yaml, at /host/theirs.yaml"},
+		{"Bulkhead is installed, and cannot read it", "/admission.yaml", "/theirs.yaml", fakeHost{admission: "lost"}, Fail,
+			"before Bulkhead: lost. Restore /theirs.yaml, or write an AdmissionConfiguration with `plugins: []` there"},
+		{"Bulkhead is installed, and there is none", "/admission.yaml", "", fakeHost{admission: "lost"}, OK, "of Bulkhead"},
+		{"Bulkhead is installed, and a user has replaced its name", "/new.yaml", "/theirs.yaml", fakeHost{}, OK,
+			"PodSecurity, of /new.yaml, at /host/new.yaml"},
+		{"without plugins", "/theirs.yaml", "", fakeHost{empty: true}, OK, "keep its plugins: none"},
+		{"an empty flag", "", "", fakeHost{}, OK, "none yet"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := Input{Server: kubeadmFlags("admission-control-config-file", tc.flag), Host: tc.host,
+				AdmissionConfig: "/admission.yaml", OtherAdmission: tc.recorded}
+			if got := admissionConfig(in); got.Level != tc.level || !strings.HasSuffix(got.Detail, tc.ends) {
+				t.Errorf("got %+v, want %s %s", got, tc.level, tc.ends)
+			}
+		})
 	}
+}
+
+func TestAdmissionFileThatIsNotOnTheHost(t *testing.T) {
+	_, err := LocalHost{}.AdmissionPlugins("/in/the/container.yaml", "")
+	installtest.Mentions(t, err, "cannot read /in/the/container.yaml: it is not on a volume of the host")
 }
 
 func TestAdmissionPluginsOfTheHost(t *testing.T) {

@@ -68,25 +68,37 @@ func authorizers(in Input) Finding {
 			": the profiles know Node,RBAC only and would drop the rest; make it Node,RBAC first"}
 }
 
+// admissionConfig checks the AdmissionConfiguration of another program or user: that of the flag, or
+// the one whose plugins an installed Bulkhead keeps. The installer reads it again in each run.
 func admissionConfig(in Input) Finding {
 	const check = "admission configuration"
-	config, set := in.Server.Arg("admission-control-config-file")
+	config, _ := in.Server.Arg("admission-control-config-file")
+	other, detail := config, "taken from "+config+"; Bulkhead's file will keep its plugins"
+	failure := "--admission-control-config-file=" + config + " is not Bulkhead's. The server takes one such file, and " +
+		"Bulkhead's cannot keep what is in it: "
+	remedy := ""
 	switch {
-	case !set:
+	case config == "":
 		return Finding{OK, check, "none yet"}
-	case config == in.AdmissionConfig:
+	case config == in.AdmissionConfig && in.OtherAdmission == "":
 		return Finding{OK, check, "taken from " + config + " of Bulkhead"}
+	case config == in.AdmissionConfig:
+		other = in.OtherAdmission
+		detail = "taken from " + config + " of Bulkhead, which keeps the plugins of " + other
+		failure = "cannot keep the plugins that kube-apiserver had before Bulkhead: "
+		remedy = ". Restore " + other + ", or write an AdmissionConfiguration with `plugins: []` there"
 	}
 	if in.Host == nil {
-		return Finding{OK, check, "taken from " + config + "; Bulkhead's file will keep its plugins"}
+		return Finding{OK, check, detail}
 	}
-	plugins, err := in.Host.AdmissionPlugins(config, in.Server.HostPath(config))
+	plugins, err := in.Host.AdmissionPlugins(other, in.Server.HostPath(other))
 	if err != nil {
-		return Finding{Fail, check, "--admission-control-config-file=" + config + " is not Bulkhead's. The server takes one " +
-			"such file, and Bulkhead's cannot keep what is in it: " + err.Error()}
+		return Finding{Fail, check, failure + err.Error() + remedy}
 	}
-	return Finding{OK, check, "taken from " + config + "; Bulkhead's file will keep its plugins: " +
-		strings.Join(plugins, ", ")}
+	if len(plugins) == 0 {
+		plugins = []string{"none"}
+	}
+	return Finding{OK, check, detail + ": " + strings.Join(plugins, ", ")}
 }
 
 // webhookPlugin checks the admission plugin that calls node-restriction.

@@ -44,7 +44,7 @@ func (h LocalHost) SignerProblem() string {
 
 // AdmissionPlugins reads another AdmissionConfiguration as the installer does.
 func (h LocalHost) AdmissionPlugins(file, path string) ([]string, error) {
-	data, err := os.ReadFile(path)
+	data, err := apiserver.ReadOther(file, path)
 	if err != nil {
 		return nil, err
 	}

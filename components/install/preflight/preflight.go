@@ -52,6 +52,9 @@ type Input struct {
 	AuthorizationConfig string
 	// AdmissionConfig is the path of Bulkhead's admission file.
 	AdmissionConfig string
+	// OtherAdmission is the file whose plugins the installed Bulkhead keeps. It is empty if there
+	// is none.
+	OtherAdmission string
 	// Policy is the future configuration of node-restriction. It is nil if there is none.
 	Policy *configuration.Configuration
 	// Modes are the modes of the optional rules.
@@ -88,7 +91,8 @@ type Server interface {
 	Arg(name string) (string, bool)
 	// ReadsManifests reports whether a server of this version reads webhooks from disk.
 	ReadsManifests(serverVersion string) bool
-	// HostPath returns the host's path of a file that a flag of the server names.
+	// HostPath returns the host's path of a file that a flag of the server names. It is empty if the
+	// file is not on a volume of the host.
 	HostPath(file string) string
 }
 

@@ -56,7 +56,11 @@ func without(f flags, name string) flags {
 func (f flags) HostPath(file string) string { return "/host" + file }
 
 // fakeHost reports problems that are not empty.
-type fakeHost struct{ signer, port, admission string }
+type fakeHost struct {
+	signer, port, admission string
+	// empty is true if the other AdmissionConfiguration has no plugins.
+	empty bool
+}
 
 func (h fakeHost) SignerProblem() string { return h.signer }
 func (h fakeHost) PortOwner() string     { return h.port }
@@ -64,6 +68,9 @@ func (h fakeHost) PortOwner() string     { return h.port }
 func (h fakeHost) AdmissionPlugins(file, path string) ([]string, error) {
 	if h.admission != "" {
 		return nil, errors.New(h.admission)
+	}
+	if h.empty {
+		return nil, nil
 	}
 	return []string{"PodSecurity", "of " + file, "at " + path}, nil
 }

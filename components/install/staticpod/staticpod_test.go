@@ -100,7 +100,8 @@ spec:
     - {name: part, mountPath: /part, subPath: a/b}
     - {name: scratch, mountPath: /etc/config/scratch}
     - {name: file, mountPath: /one.yaml}
-    - {name: absent, mountPath: /absent}
+    - {name: absent, mountPath: /etc/absent}
+    - {name: etc, mountPath: /etc/expanded, subPathExpr: $(POD_NAME)}
   volumes:
   - {name: etc, hostPath: {path: /host/etc}}
   - {name: config, hostPath: {path: /host/config}}
@@ -115,8 +116,11 @@ spec:
 		"/part/file.yaml":       "/host/part/a/b/file.yaml",
 		"/one.yaml":             "/host/two.yaml",
 		"/etc/../one.yaml":      "/host/two.yaml",
-		"/image/file.yaml":      "/image/file.yaml",
-		"/absent/file.yaml":     "/absent/file.yaml",
+		// These are not on a volume of the host.
+		"/etc/config/scratch/file.yaml": "",
+		"/etc/expanded/file.yaml":       "",
+		"/etc/absent/file.yaml":         "",
+		"/image/file.yaml":              "",
 	} {
 		if got := p.HostPath(inside); got != want {
 			t.Errorf("%s: %s, want %s", inside, got, want)

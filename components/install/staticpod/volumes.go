@@ -44,23 +44,27 @@ func (p *Pod) UnmountDir(name, path string) {
 	}))
 }
 
-// HostPath returns the host's path of a file that the container sees at inside. A file that is on no
-// volume of the host has the same path on the host, as in kubeadm's volumes.
+// HostPath returns the host's path of a file that the container sees at inside. It is empty if the
+// file is not on a volume of the host: then a file of the host with this path is another one.
 func (p *Pod) HostPath(inside string) string {
 	inside = path.Clean("/" + inside)
 	mounts, _ := p.containerMap()["volumeMounts"].([]any)
-	deepest, found := "", inside
+	deepest, found := "", ""
 	for _, m := range mounts {
 		mount, _ := m.(map[string]any)
 		at, _ := mount["mountPath"].(string)
 		at = path.Clean("/" + at)
 		rest, below := strings.CutPrefix(inside+"/", strings.TrimSuffix(at, "/")+"/")
-		directory := p.volumePath(mount["name"])
-		if !below || directory == "" || len(at) < len(deepest) {
+		if !below || len(at) < len(deepest) {
 			continue
 		}
+		// The deepest mount has the file, whatever its volume is.
+		deepest, found = at, ""
+		directory := p.volumePath(mount["name"])
 		part, _ := mount["subPath"].(string)
-		deepest, found = at, path.Join(directory, part, rest)
+		if expanded, _ := mount["subPathExpr"].(string); directory != "" && expanded == "" {
+			found = path.Join(directory, part, rest)
+		}
 	}
 	return found
 }
