@@ -109,7 +109,7 @@ func (h Host) validate() error {
 		return errors.New("the field admissionConfig has characters that cannot be printed")
 	}
 	if file := h.AdmissionConfig; file != "" && (!path.IsAbs(file) || path.Clean(file) != file) {
-		return fmt.Errorf("the field admissionConfig is %q, want an absolute path without . and ..", file)
+		return fmt.Errorf("the field admissionConfig is %q, want an absolute path in its shortest form", file)
 	}
 	for setting := range h.AuditSince {
 		if strings.ContainsFunc(setting, func(r rune) bool { return !unicode.IsPrint(r) }) {
