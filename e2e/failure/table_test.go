@@ -93,7 +93,7 @@ type observation struct {
 func (w *workload) survives(ctx context.Context, d disruption, lasts time.Duration) *observation {
 	GinkgoHelper()
 	TakeMachine(ctx)
-	awaitProxies(ctx)
+	suite.AwaitProxies(ctx)
 	p := startProbes(w.probes())
 	DeferCleanup(p.end)
 	Eventually(ctx, p.recovered).WithTimeout(recovery).WithPolling(pace).Should(Succeed(), "before the disruption")
@@ -252,21 +252,6 @@ func awaitReady(ctx context.Context) map[string]time.Time {
 		return ready, err
 	}).WithTimeout(recovery).WithPolling(time.Second).Should(BeTrue(), "every node is Ready")
 	return transitions(ctx)
-}
-
-// awaitProxies waits for the end of a rollout of kubelet-auth-proxy. An installation of an earlier spec
-// may have begun it, and each proxy that it replaces refuses connections for a moment.
-func awaitProxies(ctx context.Context) {
-	GinkgoHelper()
-	Eventually(ctx, func() (bool, error) {
-		set, err := suite.Client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeletProxy, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		is := set.Status
-		return is.ObservedGeneration == set.Generation && is.UpdatedNumberScheduled == is.DesiredNumberScheduled &&
-			is.NumberAvailable == is.DesiredNumberScheduled, nil
-	}).WithTimeout(recovery).WithPolling(time.Second).Should(BeTrue(), "every proxy is updated and available")
 }
 
 // awaitRestarts returns how often containers of the workload were restarted.

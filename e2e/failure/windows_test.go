@@ -62,7 +62,7 @@ var _ = Describe("a Windows node", Serial, Ordered, Label(Disruptive, OnHost, On
 			since := time.Now()
 			suite.OnControlPlane(ctx, restartProxies)
 			Measured("a rollout of kubelet-auth-proxy beside a Windows node", time.Since(since).Round(time.Second).String())
-			awaitProxies(ctx)
+			suite.AwaitProxies(ctx)
 			after, err := proxies(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(after).To(HaveLen(len(before)))

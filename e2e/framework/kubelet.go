@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -47,6 +49,28 @@ func (c *Cluster) KubeletPort(ctx context.Context, name string) (*Port, error) {
 	p.Guarded, p.pod, p.health = true, KubeletProxy+"-*", kubeletProxyHealth
 	p.roots, err = c.clusterCA()
 	return p, err
+}
+
+// rolloutTimeout bounds a rollout of kubelet-auth-proxy: one node after another, on a busy machine.
+const rolloutTimeout = 5 * time.Minute
+
+// AwaitProxies waits for the end of a rollout of kubelet-auth-proxy, if the cluster has it. An
+// installation of an earlier spec may have begun it, and each proxy that it replaces refuses connections
+// for a moment.
+func (c *Cluster) AwaitProxies(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	gomega.Eventually(ctx, func() (bool, error) {
+		set, err := c.Client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeletProxy, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		is := set.Status
+		return is.ObservedGeneration == set.Generation && is.UpdatedNumberScheduled == is.DesiredNumberScheduled &&
+			is.NumberAvailable == is.DesiredNumberScheduled, nil
+	}).WithTimeout(rolloutTimeout).WithPolling(time.Second).Should(gomega.BeTrue(), "every proxy is updated and available")
 }
 
 // skipUnlessReachable skips a spec if no connection to the address can be opened: a cluster may keep

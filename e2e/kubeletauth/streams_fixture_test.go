@@ -42,6 +42,7 @@ type kubectlStreams struct {
 // startStreams starts both with a new pod on the worker.
 func startStreams(ctx context.Context, tweaks ...fixtures.PodTweak) *kubectlStreams {
 	GinkgoHelper()
+	suite.AwaitProxies(ctx)
 	tweaks = append([]fixtures.PodTweak{withShell(tickScript)}, tweaks...)
 	c := &kubectlStreams{pod: running(ctx, suite.Env().Pod(ctx, suite.Worker, tweaks...))}
 	c.begin(ctx)
