@@ -25,7 +25,7 @@ func (in *Installer) Install(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	return in.Locked(func() error {
+	return in.LockedWithin(ctx, engine.Patience, func() error {
 		return in.lockedForAllHosts(ctx, o.Timeout, func(lock *hosts.Lock) error { return in.install(ctx, o, lock) })
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
@@ -254,6 +255,22 @@ func TestInterruptRollsBack(t *testing.T) {
 			t.Errorf("after %s the error is %v", time.Since(begin), err)
 		}
 		h.mustBe(before)
+	})
+}
+
+func TestInstallWaitsForAShortRenewal(t *testing.T) {
+	onHost(t, "hardened", func(t *testing.T, h *testHost) {
+		begun, renewed := make(chan struct{}), make(chan error, 1)
+		go func() {
+			renewed <- h.installer().Locked(func() error {
+				close(begun)
+				time.Sleep(engine.Patience / 2)
+				return nil
+			})
+		}()
+		<-begun
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		must(t, <-renewed)
 	})
 }
 

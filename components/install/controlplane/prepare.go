@@ -47,7 +47,7 @@ func (in *Installer) Prepare(ctx context.Context, o Options) error {
 			fmt.Errorf("%s is there, so this host is in the control plane: run `bulkhead install`",
 				in.Layout.APIServerManifest()))
 	}
-	return in.Locked(func() error { return in.prepare(ctx, o) })
+	return in.LockedWithin(ctx, engine.Patience, func() error { return in.prepare(ctx, o) })
 }
 
 func (in *Installer) prepare(ctx context.Context, o Options) (err error) {

@@ -26,7 +26,7 @@ import (
 // of Bulkhead's files and objects. It depends on no part of Bulkhead, and can be repeated until it
 // succeeds.
 func (in *Installer) Uninstall(ctx context.Context, timeout time.Duration) error {
-	return in.Locked(func() error {
+	return in.LockedWithin(ctx, engine.Patience, func() error {
 		return in.lockedForAllHosts(ctx, timeout, func(*hosts.Lock) error { return in.uninstall(ctx, timeout) })
 	})
 }

@@ -76,6 +76,10 @@ func (e *Engine) Until(ctx context.Context, timeout time.Duration, what string,
 	}
 }
 
+// Patience is how long a command of an administrator waits for another installer to end. A renewal of
+// certificates, which systemd starts when a file changes, holds the lock for some seconds.
+const Patience = 30 * time.Second
+
 // lockedError reports that another installer is running.
 type lockedError struct{ lock string }
 

@@ -94,7 +94,7 @@ func (k *Installer) Install(ctx context.Context, o Options) error {
 	if err := host.ValidatePolicy(o.Certificates); err != nil {
 		return err
 	}
-	return k.Locked(func() error { return k.install(ctx, o) })
+	return k.LockedWithin(ctx, engine.Patience, func() error { return k.install(ctx, o) })
 }
 
 func (k *Installer) install(ctx context.Context, o Options) error {

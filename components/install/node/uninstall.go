@@ -21,7 +21,7 @@ var zeroPolicy pki.Policy
 // Uninstall gives the kubelet its port and configuration back, and removes all of Bulkhead's files
 // from this node. It depends on no part of Bulkhead, and can be repeated until it succeeds.
 func (k *Installer) Uninstall(ctx context.Context, timeout time.Duration) error {
-	return k.Locked(func() error { return k.uninstall(ctx, timeout) })
+	return k.LockedWithin(ctx, engine.Patience, func() error { return k.uninstall(ctx, timeout) })
 }
 
 func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error {
