@@ -109,10 +109,13 @@ func (e *Engine) LockedWithin(ctx context.Context, timeout time.Duration, change
 	defer cancel()
 	ticker := time.NewTicker(e.Poll)
 	defer ticker.Stop()
-	for {
+	for first := true; ; first = false {
 		err := e.Locked(change)
 		if !errors.As(err, &lockedError{}) {
 			return err
+		}
+		if first {
+			e.Logf("waiting for another bulkhead on this host to end")
 		}
 		select {
 		case <-ctx.Done():
