@@ -57,9 +57,11 @@ func (f *flood) run(ctx context.Context, who *Identity) {
 	clients.Wait()
 }
 
-// Serial: the spec needs the whole machine. It waits for the disruptive specs of other clusters, so it runs
-// in hardened only: the limits are the same in parity.
-var _ = Describe("a flood from one node's own certificate", Serial, Ordered, Label(OnHost, OnWorker, OnHardened, Slow), func() {
+// floodLabels: the spec waits for the disruptive specs of other clusters, because it needs the whole
+// machine. So it runs in hardened only: the limits are the same in parity.
+var floodLabels = Label(OnHost, OnWorker, OnHardened, Slow)
+
+var _ = Describe("a flood from one node's own certificate", Serial, Ordered, floodLabels, func() {
 	var (
 		flooded         = &flood{codes: map[int]int{}}
 		answers         []Answer
