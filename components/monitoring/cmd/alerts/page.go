@@ -32,7 +32,7 @@ func (r *result) page() string {
 		}
 		fmt.Fprintf(&b, "| %s | %s%s | %s |\n", row.cause, outcome(row.fired), note, outcome(row.resolved))
 	}
-	b.WriteString("\n" + wrap(fmt.Sprintf("\"Fired after\" counts from the break, and \"resolved after\" from the begin "+
+	b.WriteString("\n" + wrap(fmt.Sprintf("\"Fired after\" counts from the break, and \"resolved after\" from the start "+
 		"of the repair. The times of the rules are shorter than in the file. Each `for` of more than %s is %[1]s. Each "+
 		"range and each offset of more than %s is %[2]s. Metrics are scraped, and rules are evaluated, every %s. The "+
 		"thresholds are those of the file. With the times of the file, alerts fire later.",
@@ -44,8 +44,8 @@ func (r *result) page() string {
 		b.WriteString(item(fmt.Sprintf("**%s**: %s The tests of the alerting rules cover it.", name, notCaused[name])))
 	}
 	if len(r.others) > 0 {
-		b.WriteString("\n## Other alerts that fired\n\n" + wrap("These fired during the run, outside of their own break: because of another "+
-			"break, a repair, or a slow machine.") + "\n\n")
+		b.WriteString("\n## Other alerts that fired\n\n" + wrap("These fired during the run, outside of their own break: "+
+			"because of another break, a repair, or a slow machine.") + "\n\n")
 	}
 	for _, f := range r.others {
 		b.WriteString(item(fmt.Sprintf("**%s** %s, %s after the start of the run, for %s.", f.name, others(f.labels),
