@@ -72,7 +72,7 @@ func (in *Installer) prepare(ctx context.Context, o Options) (err error) {
 	if p.admission, err = admission(in.Layout, o, false); err != nil {
 		return err
 	}
-	// There is no manifest yet whose volumes could give the file another path on this host.
+	// The host has no manifest yet, so the path in the container is also the path on the host.
 	p.record.APIServer.Admission.ConfigFile = o.AdmissionConfigFile
 	if err := p.keepPlugins(func(file string) string { return file }); err != nil {
 		return err
