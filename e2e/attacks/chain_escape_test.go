@@ -20,12 +20,12 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-const (
-	// operator is an account with all rights in the cluster, and the label of its pod.
-	operator = "operator"
-	// trusted is the label of nodes that the operator's pod may run on.
-	trusted = "e2e.bulkhead.dev/trusted"
-)
+// operator is an account with all rights in the cluster, and the label of its pod.
+const operator = "operator"
+
+// trusted is the label of nodes that the operator's pod may run on. Each spec has its own: two chains
+// run at the same time on the same nodes.
+func trusted(r *Run) string { return "e2e.bulkhead.dev/trusted-by-" + r.Own }
 
 // An attacker who left a container and is root on the worker wants the token of the operator, whose
 // pod runs on the other node. RBAC lets an agent on the worker patch nodes and delete pods.
@@ -49,13 +49,13 @@ var _ = chain("Chain: from a container escape on the worker to cluster-admin", "
 		{what: "the kubelet labels its own Node as trusted, so that the operator's pod may run there",
 			stoppedBy: "NR-LABEL-2",
 			act: func(ctx context.Context, r *Run) Answer {
-				return r.Send(ctx, node, Patch(api.Nodes).Named(r.Attacker()).With(labels(trusted, r.Own)).Stored())
+				return r.Send(ctx, node, Patch(api.Nodes).Named(r.Attacker()).With(labels(trusted(r), "true")).Stored())
 			}},
 		{what: "with the agent's token from the disk, the attacker takes the label from the other Node",
 			stoppedBy: "NS-NODE-2",
 			act: func(ctx context.Context, r *Run) Answer {
 				return r.Send(ctx, agent, Patch(api.Nodes).Named(r.Victim()).
-					With(metadata("labels", fields{trusted: nil})).Stored())
+					With(metadata("labels", fields{trusted(r): nil})).Stored())
 			}},
 		{what: "and deletes the operator's pod on the other node", stoppedBy: "NS-POD-3",
 			act: func(ctx context.Context, r *Run) Answer {
@@ -86,7 +86,7 @@ func agentOf(r *Run) string {
 // runOperator starts the operator on the other node. It may run only on nodes with the label.
 func runOperator(ctx context.Context, r *Run) {
 	GinkgoHelper()
-	labelNode(ctx, r, r.Victim(), r.Own)
+	labelNode(ctx, r, r.Victim(), "true")
 	DeferCleanup(func(ctx context.Context) {
 		labelNode(ctx, r, r.Victim(), nil)
 		labelNode(ctx, r, r.Attacker(), nil)
@@ -95,7 +95,7 @@ func runOperator(ctx context.Context, r *Run) {
 	r.Bind(ctx, "system:serviceaccount:"+r.Namespace(ctx)+":"+operator, "cluster-admin")
 	pod := fixtures.Pod("", "", "", fixtures.As(operator), fixtures.WithAccount, func(pod *corev1.Pod) {
 		pod.Labels = map[string]string{"app": operator}
-		pod.Spec.NodeSelector = map[string]string{trusted: r.Own}
+		pod.Spec.NodeSelector = map[string]string{trusted(r): "true"}
 	})
 	set := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace(ctx), Name: operator},
@@ -111,11 +111,9 @@ func runOperator(ctx context.Context, r *Run) {
 // labelNode sets or removes the label of a Node as the administrator.
 func labelNode(ctx context.Context, r *Run, node string, value any) {
 	GinkgoHelper()
-	patch := must(json.Marshal(labelsOf(value)))
+	patch := must(json.Marshal(metadata("labels", fields{trusted(r): value})))
 	must(r.Client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, patch, metav1.PatchOptions{}))
 }
-
-func labelsOf(value any) fields { return metadata("labels", fields{trusted: value}) }
 
 // operatorOn waits until the operator's pod runs on the node: [Run.Pod].
 func operatorOn(ctx context.Context, r *Run, node string) {

@@ -17,6 +17,10 @@ import (
 
 var errRefused = errors.New("connection refused")
 
+// betweenRenewals moves a test's step away from a renewal. Of two goroutines that wake at the same
+// time, either may run first.
+const betweenRenewals = renewInterval / 2
+
 func lockFor(leases Leases, node string) *Lock { return NewLock(leases, node, time.Minute, time.Now) }
 
 // inTime runs a test with a clock that moves when all goroutines wait.
@@ -82,7 +86,7 @@ func TestLock(t *testing.T) {
 		first, second := lockFor(leases, "cp-1"), lockFor(leases, "cp-2")
 		must(t, first.Acquire(t.Context()))
 		leases.Before(func(string) error { return errRefused })
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2*time.Minute + betweenRenewals)
 		leases.Before(nil)
 		must(t, second.Acquire(t.Context()))
 		time.Sleep(time.Minute)
