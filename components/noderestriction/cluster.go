@@ -102,7 +102,7 @@ type NodeHistory struct {
 	// Absent are those of Taints that were missing when the current or last Node was registered.
 	Absent []corev1.Taint
 	// InitialTaints are those of Taints that a Node was registered with. Its node may have chosen
-	// them. The other taints were added later, which nodes cannot do.
+	// them. The other taints were added later. A node can do that only if the operator lets it.
 	InitialTaints []corev1.Taint
 }
 

@@ -57,17 +57,10 @@ func (q *request) exempts(by rules.Rule) bool {
 }
 
 // exemptsTaints reports whether the write is exempt from NR-NODE-4. A write that changes a sticky
-// taint is not exempt. Otherwise an account with a scope on the node could remove the node's
-// quarantine, or fill the space for recorded taints.
+// taint, one of the machine table, or the startup taint is not exempt. Otherwise an account with a
+// scope on the node could remove the node's quarantine, or fill the space for recorded taints.
 func (q *request) exemptsTaints(old, node *corev1.Node) bool {
-	if !q.exempts(nodeTaints) {
-		return false
-	}
-	if q.configuration == nil || q.configuration.StickyTaints == nil {
-		return true
-	}
-	before, after := q.stillSticky(old.Spec.Taints), q.stillSticky(node.Spec.Taints)
-	return len(without(before, after)) == 0 && len(without(after, before)) == 0
+	return q.exempts(nodeTaints) && (q.configuration == nil || !q.changesTaint(old, node, q.keepsTaint))
 }
 
 // Features are the feature gates of kube-apiserver that change what a node may write. Set them as

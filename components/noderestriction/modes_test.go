@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/admission"
 
+	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -108,6 +109,32 @@ func TestTaintExemptionKeepsStickyTaints(t *testing.T) {
 		}
 		if got := marked.Review(t.Context(), a); got.Rule != "NR-NODE-4" {
 			t.Errorf("%s, not lifted: %q", tc.name, got.Rule)
+		}
+	}
+}
+
+func TestTaintExemptionKeepsTaintsOfTheMachineTable(t *testing.T) {
+	row, startup := aTaint("dedicated", "pii", "NoSchedule"), aTaint(configuration.StartupTaint, "", "NoSchedule")
+	plain := aTaint("termination", "", "NoSchedule")
+	listed := withPolicy(t, aCluster(),
+		"machines:\n- {name: \"m*\", taints: [{key: dedicated, value: pii, effect: NoSchedule}]}")
+	for _, tc := range []struct {
+		name          string
+		before, after []corev1.Taint
+		admitted      bool
+	}{
+		{"another taint comes", []corev1.Taint{row}, []corev1.Taint{row, plain}, true},
+		{"another taint goes", []corev1.Taint{row, plain}, []corev1.Taint{row}, true},
+		{"the taint of the row goes", []corev1.Taint{row, plain}, []corev1.Taint{plain}, false},
+		{"the taint of the row gets another value", []corev1.Taint{row},
+			[]corev1.Taint{aTaint("dedicated", "web", "NoSchedule")}, false},
+		{"the startup taint goes", []corev1.Taint{startup, row}, []corev1.Taint{row}, false},
+		{"the startup taint comes", []corev1.Taint{row}, []corev1.Taint{row, startup}, false},
+	} {
+		got := listed.ReviewExempting(t.Context(), updateNode("", tainted(tc.before...), tainted(tc.after...)),
+			func(id rules.ID) bool { return id == "NR-NODE-4" })
+		if got.Allowed() != tc.admitted || !tc.admitted && got.Rule != "NR-NODE-4" {
+			t.Errorf("%s: %q, %v", tc.name, got.Rule, got.Reason())
 		}
 	}
 }

@@ -214,6 +214,6 @@ func (q *request) hasFromTable(labels map[string]string, key string) bool {
 	if q.configuration == nil {
 		return false
 	}
-	row := q.configuration.MachineFor(q.node)
+	row := q.machine()
 	return row != nil && inTable(row.Labels, labels, key)
 }

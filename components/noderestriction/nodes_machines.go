@@ -34,7 +34,7 @@ var (
 	machineAddresses = rules.Rule{
 		ID: "NR-MACHINE-3",
 		Description: "If its row in the machine table has addresses, a node adds to the status of its Node only " +
-			"IPs among them.",
+			"IPs among them, and no name but its own.",
 		Source: "Bulkhead: who registers first under a name says where it is, and could take its neighbour's address; " +
 			"docs/configuration.md",
 		Extension: true, Configured: true,
@@ -44,7 +44,7 @@ var (
 // reviewMachine requires the taints of the row, even if a Node of that name exists. After the
 // denial, a kubelet reads the existing Node and continues.
 func reviewMachine(q *request, node *corev1.Node) *rules.Decision {
-	row := q.configuration.MachineFor(q.node)
+	row := q.machine()
 	if row == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func missingTaints(row *configuration.Machine, node *corev1.Node) []corev1.Taint
 // reviewMachineLabels denies other values than those of the table. A new Node may lack the labels
 // of its row. Where nodes cannot set them, a central component does.
 func reviewMachineLabels(q *request, changed []string, now map[string]string) *rules.Decision {
-	row := q.configuration.MachineFor(q.node)
+	row := q.machine()
 	if row == nil {
 		return nil
 	}
@@ -92,10 +92,11 @@ func notInTable(row *configuration.Machine, changed []string, now map[string]str
 	return wrong
 }
 
-// checkMachineAddresses compares the IPs that a node adds with the node's row. It does not resolve
-// host names, because their addresses can change at any time.
+// checkMachineAddresses compares the addresses that a node adds with the node's row. It does not
+// resolve host names, because their addresses can change at any time. So the only name is the node's
+// own. A name as InternalIP or ExternalIP is never right: kube-apiserver would resolve and dial it.
 func checkMachineAddresses(q *request, old, node *corev1.Node) *rules.Decision {
-	row := q.configuration.MachineFor(q.node)
+	row := q.machine()
 	if row == nil || row.Addresses == nil {
 		return nil
 	}
@@ -104,11 +105,21 @@ func checkMachineAddresses(q *request, old, node *corev1.Node) *rules.Decision {
 		before = old.Status.Addresses
 	}
 	for _, address := range newAddresses(before, node.Status.Addresses) {
-		if ip, isIP := nodeaddress.ParseIP(address.Address); isIP && !row.HasAddress(ip) {
+		if !mayReport(q.node, row, address) {
 			return q.forbid(machineAddresses,
-				fmt.Sprintf("node %q is not allowed to report the address %s: the machine table has others for %q",
-					q.node, ip, row.Name))
+				fmt.Sprintf("node %q is not allowed to report the address %.63q: the machine table has others for %q",
+					q.node, address.Address, row.Name))
 		}
 	}
 	return nil
+}
+
+func mayReport(node string, row *configuration.Machine, address corev1.NodeAddress) bool {
+	if ip, isIP := nodeaddress.ParseIP(address.Address); isIP {
+		return row.HasAddress(ip)
+	}
+	if address.Type == corev1.NodeInternalIP || address.Type == corev1.NodeExternalIP {
+		return false
+	}
+	return nodeaddress.Canonical(address.Address) == node
 }

@@ -58,7 +58,7 @@ func TestMachineAddresses(t *testing.T) {
 	says := func(address, row string) string {
 		return `nodes "` + map[string]string{"me": "me", "m*": "me2"}[row] + `" is forbidden: node "` +
 			map[string]string{"me": "me", "m*": "me2"}[row] +
-			`" is not allowed to report the address ` + address + `: the machine table has others for "` + row +
+			`" is not allowed to report the address "` + address + `": the machine table has others for "` + row +
 			`" [NR-MACHINE-3]`
 	}
 	had := reporting(10250, "InternalIP", "192.0.2.9")
@@ -75,9 +75,15 @@ func TestMachineAddresses(t *testing.T) {
 		{"registers with one outside of its range", making(reporting(0, "InternalIP", "2001:db8:0:1::7")), "NR-MACHINE-3", 0,
 			says("2001:db8:0:1::7", "me")},
 		{"IPv4 in IPv6 is the IPv4 address", making(reporting(0, "InternalIP", "::ffff:192.0.2.2")), "NR-MACHINE-3", 0,
-			says("192.0.2.2", "me")},
+			says("::ffff:192.0.2.2", "me")},
+		{"its own IPv4 address in IPv6", making(reporting(0, "InternalIP", "::ffff:192.0.2.1")), "", 0, ""},
 		{"an IP as a host name", making(reporting(0, "Hostname", "192.0.2.2")), "NR-MACHINE-3", 0, says("192.0.2.2", "me")},
-		{"a name is for other rules", making(reporting(0, "Hostname", "me")), "", 0, ""},
+		{"its own name", making(reporting(0, "Hostname", "me")), "", 0, ""},
+		{"its own name in another spelling", making(reporting(0, "InternalDNS", "ME.")), "", 0, ""},
+		{"another name", making(reporting(0, "Hostname", "other.example")), "NR-MACHINE-3", 0, says("other.example", "me")},
+		{"its own name as an IP", making(reporting(0, "InternalIP", "me")), "NR-MACHINE-3", 0, says("me", "me")},
+		{"an IP with a zone", making(reporting(0, "InternalIP", "2001:db8::1%1")), "NR-MACHINE-3", 0,
+			says("2001:db8::1%1", "me")},
 		{"no address yet", making(reporting(0)), "", 0, ""},
 		{"reports its address later",
 			changing("status", had, reporting(10250, "InternalIP", "192.0.2.9", "ExternalIP", "192.0.2.1")), "", 0, ""},

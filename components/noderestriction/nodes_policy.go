@@ -31,8 +31,9 @@ func LabelsDenied(policy *configuration.Configuration, node string, labels map[s
 // does not know the recorded sticky taints, with which a node may always register.
 func TaintsDenied(policy *configuration.Configuration, node string, taints []corev1.Taint) []string {
 	var denied []string
+	row := policy.MachineFor(node)
 	for _, taint := range taints {
-		if !mayRegisterWith(policy, node, taint) {
+		if !mayRegisterWith(policy, row, taint) {
 			denied = append(denied, taint.Key)
 		}
 	}

@@ -113,7 +113,7 @@ func reviewNewTaints(q *request, node *corev1.Node, remembered NodeHistory) *rul
 		if q.configuration.StickyTaints.Has(taint.Key) {
 			marked++
 		}
-		if !mayRegisterWith(q.configuration, q.node, taint) {
+		if !mayRegisterWith(q.configuration, q.machine(), taint) {
 			forbidden = append(forbidden, taint.Key)
 		}
 	}
@@ -139,25 +139,25 @@ func reviewNewTaints(q *request, node *corev1.Node, remembered NodeHistory) *rul
 }
 
 // mayRegisterWith allows all taints if the policy is nil or has no allowedTaints.
-func mayRegisterWith(policy *configuration.Configuration, node string, taint corev1.Taint) bool {
+func mayRegisterWith(policy *configuration.Configuration, row *configuration.Machine, taint corev1.Taint) bool {
 	if policy == nil || policy.AllowedTaints == nil {
 		return true
 	}
 	if taintsByThemselves[taint.Key] || configuration.IsStartupTaint(taint) || policy.AllowedTaints.Has(taint.Key) {
 		return true
 	}
-	row := policy.MachineFor(node)
 	return row != nil && has(row.Taints, taint)
 }
 
 // reviewRemembered requires the recorded taints that are missing. A Node with the startup taint needs
-// none of those of its row, because machine-table-controller adds them. The rule does not apply while
-// the Node exists: a kubelet that starts always tries to register, and the API server answers that
-// the Node already exists.
+// none of those of its row, because machine-table-controller adds them. While the Node exists, the
+// answer is the one that the API server would give: a kubelet that starts always tries to register. The
+// request must not pass, because the Node may be deleted before the API server stores the new one. In
+// mode audit it passes, because the API server gives this answer anyway.
 func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *corev1.Node,
 	remembered []corev1.Taint) *rules.Decision {
 	missing := without(remembered, node.Spec.Taints)
-	if row := q.configuration.MachineFor(q.node); row != nil &&
+	if row := q.machine(); row != nil &&
 		slices.ContainsFunc(node.Spec.Taints, configuration.IsStartupTaint) {
 		missing = without(missing, row.Taints)
 	}
@@ -165,8 +165,11 @@ func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *co
 		return nil
 	}
 	_, err := r.config.Cluster.Node(ctx, q.node)
-	if err == nil {
+	if err == nil && q.auditOnly {
 		return nil
+	}
+	if err == nil {
+		return q.raw(stickyRequired, apierrors.NewAlreadyExists(corev1.Resource("nodes"), q.node))
 	}
 	if !apierrors.IsNotFound(err) {
 		return q.unknown(stickyRequired, fmt.Errorf("looking up node %q: %w", q.node, err))
@@ -208,16 +211,23 @@ func (q *request) mayChangeTaints(old, node *corev1.Node) bool {
 	if q.configuration == nil || q.configuration.ChangeableTaints == nil {
 		return false
 	}
-	var table []corev1.Taint
-	if row := q.configuration.MachineFor(q.node); row != nil {
-		table = row.Taints
-	}
-	fixed := func(taint corev1.Taint) bool {
-		return !q.configuration.ChangeableTaints.Has(taint.Key) || q.configuration.StickyTaints.Has(taint.Key) ||
-			taint.Key == configuration.StartupTaint || has(table, taint)
-	}
-	return !slices.ContainsFunc(changedTaints(old.Spec.Taints, node.Spec.Taints), fixed) &&
-		!slices.ContainsFunc(changedTaints(node.Spec.Taints, old.Spec.Taints), fixed)
+	return !q.changesTaint(old, node, func(taint corev1.Taint) bool {
+		return !q.configuration.ChangeableTaints.Has(taint.Key) || q.keepsTaint(taint)
+	})
+}
+
+// keepsTaint reports whether no account that is limited to the node may add, change or remove the
+// taint: it is sticky, it is in the node's row of the machine table, or it is the startup taint.
+func (q *request) keepsTaint(taint corev1.Taint) bool {
+	row := q.machine()
+	return q.configuration.StickyTaints.Has(taint.Key) || taint.Key == configuration.StartupTaint ||
+		row != nil && has(row.Taints, taint)
+}
+
+// changesTaint reports whether the write adds, changes or removes a taint of this kind.
+func (q *request) changesTaint(old, node *corev1.Node, kind func(corev1.Taint) bool) bool {
+	return slices.ContainsFunc(changedTaints(old.Spec.Taints, node.Spec.Taints), kind) ||
+		slices.ContainsFunc(changedTaints(node.Spec.Taints, old.Spec.Taints), kind)
 }
 
 // changedTaints returns the taints of before that after has not, or has with another time.

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
@@ -78,7 +79,25 @@ func TestStickyTaints(t *testing.T) {
 	run(t, withPolicy(t, gone, "stickyTaints: []"), []row{{"no sticky taints configured: allowed", register(), "", 0, ""}})
 	there := aCluster()
 	there.histories = gone.histories
-	run(t, withPolicy(t, there, policy), []row{{"node that already exists: allowed", register(), "", 0, ""}})
+	run(t, withPolicy(t, there, policy), []row{
+		{"node that already exists, with the taints: allowed", register(tainted(pii, bad)), "", 0, ""},
+	})
+	expectAlreadyExists(t, withPolicy(t, there, policy))
+}
+
+// expectAlreadyExists expects the API server's answer to a registration without the sticky taints while
+// the Node exists. It may be deleted before the API server stores the new one.
+func expectAlreadyExists(t *testing.T, r *Restriction) {
+	t.Helper()
+	got := r.Review(t.Context(), register())
+	if got.Rule != "NR-STICKY-1" || got.Status == nil || got.Status.Reason != metav1.StatusReasonAlreadyExists ||
+		got.Status.Message != `nodes "me" already exists [NR-STICKY-1]` {
+		t.Errorf("without the taints: %q, %v", got.Rule, got.Status)
+	}
+	r.config.AuditOnly = true
+	if got := r.Review(t.Context(), register()); !got.Allowed() || len(got.Findings) > 0 {
+		t.Errorf("audit only: %v, findings %v", got.Reason(), got.Findings)
+	}
 }
 
 func TestStickyTaintsThatAreNotKnown(t *testing.T) {

@@ -31,6 +31,9 @@ type request struct {
 	auditOnly bool
 	// configuration is the operator's policy. It is nil if there is none.
 	configuration *configuration.Configuration
+	// row is the node's row in the machine table, once hasRow is true.
+	row    *configuration.Machine
+	hasRow bool
 	// findings, warnings and annotations become those of the decision.
 	findings    []rules.Finding
 	warnings    []string
@@ -45,6 +48,15 @@ func (q *request) decision(denied *rules.Decision) rules.Decision {
 	}
 	d.Findings, d.Warnings, d.Annotations = q.findings, q.warnings, q.annotations
 	return d
+}
+
+// machine returns the node's row in the machine table, or nil. It searches the table once: a node can
+// change thousands of labels in one request.
+func (q *request) machine() *configuration.Machine {
+	if !q.hasRow {
+		q.row, q.hasRow = q.configuration.MachineFor(q.node), true
+	}
+	return q.row
 }
 
 // forbid denies with 403 in upstream's form: the resource, its name, the text, then the rule ID.

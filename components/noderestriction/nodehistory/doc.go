@@ -15,8 +15,9 @@
 // administrator clears the record ([Clear]).
 //
 // Of the taints that a Node was registered with, at most 16 are recorded, because its node may have
-// chosen them. Later ones do not replace them. The other 48 places are for taints that are added to
-// an existing Node, which nodes cannot do. A recorded taint is never removed to make space. The
+// chosen them. Later ones do not replace them. The other 48 places are for taints that are added to an
+// existing Node. A node cannot do that, unless the operator lets it or an account on it change
+// taints. A recorded taint is never removed to make space. The
 // record says if the Node was registered with more taints, so that no instance treats the rest as
 // added by other clients. A sticky taint for which there is no place is counted, and is logged once
 // per node.

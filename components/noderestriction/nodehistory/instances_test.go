@@ -154,6 +154,40 @@ func TestRecreatedConfigMapKeepsKnownRecords(t *testing.T) {
 	})
 }
 
+// TestRecreatedConfigMapRepairsRecords: an operator replaces the ConfigMap, whose record of a deleted
+// Node cannot be parsed.
+func TestRecreatedConfigMapRepairsRecords(t *testing.T) {
+	const broken = "{"
+	good := record{uid: "1", version: "1", taints: taints(bad)}.encode()
+	for _, tc := range []struct {
+		name  string
+		data  map[string]string
+		taint string
+	}{
+		{"a readable record: it is used", map[string]string{"n": good}, bad},
+		{"no record: the taints stay unknown", nil, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, "compromised")
+				w.install("first", map[string]string{"n": broken})
+				m, _ := w.start()
+				w.pass()
+				if _, err := m.History(context.Background(), "n"); err == nil {
+					t.Error("a record that cannot be parsed says that there are no taints")
+				}
+				w.install("second", tc.data)
+				w.expectStored("replaced", "n", tc.taint)
+				if tc.taint != "" {
+					w.expect(m, "replaced", "n", tc.taint, "")
+				} else if _, err := m.History(context.Background(), "n"); err == nil {
+					t.Error("to replace the ConfigMap clears a record")
+				}
+			})
+		})
+	}
+}
+
 // TestNoConfigMapFromTheStart: earlier records are not known, so a node must not be registered
 // without its taints.
 func TestNoConfigMapFromTheStart(t *testing.T) {

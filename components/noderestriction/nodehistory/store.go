@@ -125,9 +125,10 @@ func (m *Store) lost() {
 	m.storeAgain()
 }
 
+// storeAgain does not store what cannot be parsed: a readable record in its place is better.
 func (m *Store) storeAgain() {
 	for name, r := range m.records {
-		if _, waits := m.waiting[name]; !waits {
+		if _, waits := m.waiting[name]; !waits && !r.unreadable {
 			m.waiting[name] = waiting{version: r.version}
 		}
 	}
@@ -136,18 +137,19 @@ func (m *Store) storeAgain() {
 
 // take updates the records from the ConfigMap, unless a newer version was read before. It keeps a
 // waiting record, unless the stored one was made from a newer Node. A new ConfigMap does not remove
-// the records of the deleted one.
+// the records of the deleted one, also not those that cannot be parsed.
 func (m *Store) take(stored *corev1.ConfigMap) {
 	if isOlder(stored.ResourceVersion, m.version) {
 		return
 	}
-	if m.isRead && m.uid != stored.UID {
+	replaced := m.isRead && m.uid != stored.UID
+	if replaced {
 		m.storeAgain()
 	}
 	data := stored.Data
 	m.version, m.uid, m.bytes, m.missing = stored.ResourceVersion, stored.UID, size(data), false
-	for name := range m.records {
-		if _, kept := data[name]; kept {
+	for name, r := range m.records {
+		if _, kept := data[name]; kept || replaced && r.unreadable {
 			continue
 		}
 		if _, waits := m.waiting[name]; !waits {
