@@ -12,6 +12,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -87,7 +88,7 @@ func podsOf(client kubernetes.Interface, g *graph.Graph, ended *endings, scopes 
 			g.SetPod(pod)
 			ended.note(pod)
 		},
-		remove: g.DeletePod, retain: g.RetainPods, trim: graph.TrimPod,
+		remove: g.DeletePod, retain: retaining(g, graph.Pod),
 	}
 	if scopes != nil {
 		into = withScopes(into, scopes)
@@ -103,7 +104,8 @@ func volumesOf(client kubernetes.Interface, g *graph.Graph) resource {
 		name: PersistentVolumes, example: &corev1.PersistentVolume{},
 		source: everything(coreOf(client, lean.PersistentVolumes).PersistentVolumes()),
 		into: typed[*corev1.PersistentVolume]{
-			set: g.SetPersistentVolume, remove: unnamespaced(g.DeletePersistentVolume), retain: g.RetainPersistentVolumes,
+			set: g.SetPersistentVolume, remove: unnamespaced(g.DeletePersistentVolume),
+			retain: retaining(g, graph.PersistentVolume),
 		},
 	}
 }
@@ -113,7 +115,8 @@ func attachmentsOf(client kubernetes.Interface, g *graph.Graph) resource {
 		name: VolumeAttachments, example: &storagev1.VolumeAttachment{},
 		source: everything(storageOf(client, lean.VolumeAttachments).VolumeAttachments()),
 		into: typed[*storagev1.VolumeAttachment]{
-			set: g.SetVolumeAttachment, remove: unnamespaced(g.DeleteVolumeAttachment), replace: g.ReplaceVolumeAttachments,
+			set: g.SetVolumeAttachment, remove: unnamespaced(g.DeleteVolumeAttachment),
+			retain: retaining(g, graph.VolumeAttachment),
 		},
 	}
 }
@@ -123,7 +126,8 @@ func slicesOf(client kubernetes.Interface, g *graph.Graph) resource {
 		name: ResourceSlices, optional: true, example: &resourcev1.ResourceSlice{},
 		source: everything(devicesOf(client, lean.ResourceSlices).ResourceSlices()),
 		into: typed[*resourcev1.ResourceSlice]{
-			set: g.SetResourceSlice, remove: unnamespaced(g.DeleteResourceSlice), replace: g.ReplaceResourceSlices,
+			set: g.SetResourceSlice, remove: unnamespaced(g.DeleteResourceSlice),
+			retain: retaining(g, graph.ResourceSlice),
 		},
 	}
 }
@@ -133,7 +137,8 @@ func requestsOf(client kubernetes.Interface, g *graph.Graph) resource {
 		name: PodCertificateRequests, optional: true, example: &certificatesv1.PodCertificateRequest{},
 		source: everything(certificatesOf(client, lean.PodCertificateRequests).PodCertificateRequests(metav1.NamespaceAll)),
 		into: typed[*certificatesv1.PodCertificateRequest]{
-			set: g.SetPodCertificateRequest, remove: g.DeletePodCertificateRequest, replace: g.ReplacePodCertificateRequests,
+			set: g.SetPodCertificateRequest, remove: g.DeletePodCertificateRequest,
+			retain: retaining(g, graph.PodCertificateRequest),
 		},
 	}
 }
@@ -142,13 +147,17 @@ func unnamespaced(remove func(name string)) func(namespace, name string) {
 	return func(_, name string) { remove(name) }
 }
 
+func retaining(g *graph.Graph, kind graph.Kind) func(keep map[types.NamespacedName]struct{}) {
+	return func(keep map[types.NamespacedName]struct{}) { g.Retain(kind, keep) }
+}
+
 // Each of the resources below is used by one optional rule.
 
 func nodesOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
 		name: Nodes, example: &corev1.Node{}, source: everything(coreOf(client, lean.Nodes).Nodes()),
 		into: typed[*corev1.Node]{
-			set: g.SetNode, remove: unnamespaced(g.DeleteNode), replace: g.ReplaceNodes, trim: graph.TrimNode,
+			set: g.SetNode, remove: unnamespaced(g.DeleteNode), retain: g.RetainNodes,
 		},
 	}
 }
@@ -158,10 +167,8 @@ func signingRequestsOf(client kubernetes.Interface, g *graph.Graph) resource {
 		name: CertificateSigningRequests, example: &certificatesv1.CertificateSigningRequest{},
 		source: everything(certificatesOf(client, lean.CertificateSigningRequests).CertificateSigningRequests()),
 		into: typed[*certificatesv1.CertificateSigningRequest]{
-			set:     g.SetCertificateSigningRequest,
-			remove:  unnamespaced(g.DeleteCertificateSigningRequest),
-			replace: g.ReplaceCertificateSigningRequests,
-			trim:    graph.TrimCertificateSigningRequest,
+			set: g.SetCertificateSigningRequest, remove: unnamespaced(g.DeleteCertificateSigningRequest),
+			retain: retaining(g, graph.CertificateSigningRequest),
 		},
 	}
 }
@@ -171,10 +178,8 @@ func claimsOf(client kubernetes.Interface, g *graph.Graph) resource {
 		name: PersistentVolumeClaims, example: &corev1.PersistentVolumeClaim{},
 		source: everything(coreOf(client, lean.PersistentVolumeClaims).PersistentVolumeClaims(metav1.NamespaceAll)),
 		into: typed[*corev1.PersistentVolumeClaim]{
-			set:     g.SetPersistentVolumeClaim,
-			remove:  g.DeletePersistentVolumeClaim,
-			replace: g.ReplacePersistentVolumeClaims,
-			trim:    graph.TrimPersistentVolumeClaim,
+			set: g.SetPersistentVolumeClaim, remove: g.DeletePersistentVolumeClaim,
+			retain: retaining(g, graph.PersistentVolumeClaim),
 		},
 	}
 }

@@ -37,7 +37,7 @@ type PodScopes interface {
 type AccountScopes interface {
 	SetAccount(account *corev1.ServiceAccount)
 	DeleteAccount(namespace, name string)
-	ReplaceAccounts(accounts []*corev1.ServiceAccount)
+	RetainAccounts(keep map[types.NamespacedName]struct{})
 }
 
 // NewAccounts prepares a watch of the node scope annotations of ServiceAccounts. It is a separate
@@ -83,7 +83,7 @@ func accountsOf(client kubernetes.Interface, into AccountScopes) resource {
 		name: ServiceAccounts, example: &corev1.ServiceAccount{},
 		source: everything(coreOf(client, lean.ServiceAccounts).ServiceAccounts(metav1.NamespaceAll)),
 		into: typed[*corev1.ServiceAccount]{
-			set: into.SetAccount, remove: into.DeleteAccount, replace: into.ReplaceAccounts, trim: trimAccount,
+			set: into.SetAccount, remove: into.DeleteAccount, retain: into.RetainAccounts,
 		},
 	}
 }
@@ -103,13 +103,6 @@ func withScopes(pods typed[*corev1.Pod], scopes PodScopes) typed[*corev1.Pod] {
 		graph.retain(keep)
 		scopes.RetainPods(keep)
 	}
-	pods.trim = func(pod *corev1.Pod) {
-		scope, annotated := pod.Annotations[nodescope.ScopeAnnotation]
-		graph.trim(pod)
-		if annotated {
-			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, nodescope.ScopeAnnotation, scope)
-		}
-	}
 	return pods
 }
 
@@ -124,18 +117,4 @@ func ofAccount(pod *corev1.Pod) *corev1.Pod {
 		says.Spec.ServiceAccountName = pod.Spec.ServiceAccountName
 	}
 	return says
-}
-
-// trimAccount removes, in place, every field of an account that is not used.
-func trimAccount(account *corev1.ServiceAccount) {
-	kept := map[string]string{}
-	for _, key := range []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation} {
-		if value, ok := account.Annotations[key]; ok {
-			kept[key] = value
-		}
-	}
-	*account = corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: account.Namespace, Name: account.Name, UID: account.UID, ResourceVersion: account.ResourceVersion,
-		CreationTimestamp: account.CreationTimestamp, Annotations: kept,
-	}}
 }
