@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync/lean"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
@@ -57,7 +58,7 @@ func NewAccounts(client kubernetes.Interface, into AccountScopes, options Option
 func NewAnnotated(client kubernetes.Interface, pods PodScopes, accounts AccountScopes, options Options) *Sync {
 	return newWithoutGraph(client, options, accountsOf(client, accounts), resource{
 		name: Pods, example: &corev1.Pod{},
-		source: everything(coreOf(client, lean.PodsOfAccounts).Pods(metav1.NamespaceAll)),
+		source: reflector.Everything(coreOf(client, lean.PodsOfAccounts).Pods(metav1.NamespaceAll)),
 		into: typed[*corev1.Pod]{
 			set:    func(pod *corev1.Pod) { pods.SetPod(ofAccount(pod)) },
 			remove: pods.DeletePod, retain: pods.RetainPods,
@@ -81,7 +82,7 @@ func newWithoutGraph(client kubernetes.Interface, options Options, resources ...
 func accountsOf(client kubernetes.Interface, into AccountScopes) resource {
 	return resource{
 		name: ServiceAccounts, example: &corev1.ServiceAccount{},
-		source: everything(coreOf(client, lean.ServiceAccounts).ServiceAccounts(metav1.NamespaceAll)),
+		source: reflector.Everything(coreOf(client, lean.ServiceAccounts).ServiceAccounts(metav1.NamespaceAll)),
 		into: typed[*corev1.ServiceAccount]{
 			set: into.SetAccount, remove: into.DeleteAccount, retain: into.RetainAccounts,
 		},
