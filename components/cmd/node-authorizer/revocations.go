@@ -12,10 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
@@ -68,17 +65,8 @@ func (r *revocations) run(ctx context.Context) {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, revocationlist.Name).String()
 	reflector.Resource{
 		Name: "bulkhead-revocations", Example: &corev1.ConfigMap{},
-		Source: &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-				options.FieldSelector = only
-				return configMaps.List(ctx, options)
-			},
-			WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-				options.FieldSelector = only
-				return configMaps.Watch(ctx, options)
-			},
-		},
-		Store: revocationStore{r, klog.FromContext(ctx)}, Longest: r.maxAge / 2,
+		Source: reflector.Selected(configMaps, only),
+		Store:  revocationStore{r, klog.FromContext(ctx)}, Longest: r.maxAge / 2,
 		Heard: func() {
 			if r.heard.Load() != nil {
 				r.hear()

@@ -9,6 +9,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/featuregate"
 
@@ -36,7 +37,7 @@ func newBulkhead(g *graph.Graph) (compat, strict *nodeauthorizer.Authorizer) {
 func setBulkhead(g *graph.Graph, object metav1.Object) {
 	switch o := object.(type) {
 	case *corev1.Pod:
-		g.SetPod(trimmed(o))
+		g.SetPod(o)
 	case *corev1.PersistentVolume:
 		g.SetPersistentVolume(o)
 	case *storagev1.VolumeAttachment:
@@ -46,17 +47,6 @@ func setBulkhead(g *graph.Graph, object metav1.Object) {
 	case *certificatesv1.PodCertificateRequest:
 		g.SetPodCertificateRequest(o)
 	}
-}
-
-// trimmed returns the pod as graphsync passes it to the graph. For half of the pod names it returns
-// the whole pod. Both must give the same result.
-func trimmed(pod *corev1.Pod) *corev1.Pod {
-	if pod.Name[len(pod.Name)-1]%2 == 0 {
-		return pod
-	}
-	pod = pod.DeepCopy()
-	graph.TrimPod(pod)
-	return pod
 }
 
 func deleteBulkhead(g *graph.Graph, key generator.Key) {
@@ -75,28 +65,11 @@ func deleteBulkhead(g *graph.Graph, key generator.Key) {
 }
 
 func replaceBulkhead(g *graph.Graph, kind graph.Kind, objects []generator.Object) {
-	switch kind {
-	case graph.Pod:
-		pods := listOf[*corev1.Pod](objects)
-		for i := range pods {
-			pods[i] = trimmed(pods[i])
-		}
-		g.ReplacePods(pods)
-	case graph.PersistentVolume:
-		g.ReplacePersistentVolumes(listOf[*corev1.PersistentVolume](objects))
-	case graph.VolumeAttachment:
-		g.ReplaceVolumeAttachments(listOf[*storagev1.VolumeAttachment](objects))
-	case graph.ResourceSlice:
-		g.ReplaceResourceSlices(listOf[*resourcev1.ResourceSlice](objects))
-	case graph.PodCertificateRequest:
-		g.ReplacePodCertificateRequests(listOf[*certificatesv1.PodCertificateRequest](objects))
-	}
-}
-
-func listOf[T metav1.Object](objects []generator.Object) []T {
-	list := make([]T, 0, len(objects))
+	keep := map[types.NamespacedName]struct{}{}
 	for _, object := range objects {
-		list = append(list, object.API().(T))
+		one := object.API()
+		setBulkhead(g, one)
+		keep[types.NamespacedName{Namespace: one.GetNamespace(), Name: one.GetName()}] = struct{}{}
 	}
-	return list
+	g.Retain(kind, keep)
 }

@@ -13,14 +13,18 @@ package reflector
 
 import (
 	"context"
+	"errors"
+	"io"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
 
@@ -54,6 +58,38 @@ type Resource struct {
 	// Failed is called with the error that ended an attempt. The next attempt starts after the
 	// returned delay at the earliest.
 	Failed func(context.Context, error) time.Duration
+}
+
+// client is what the typed client of every resource implements. L is its list type.
+type client[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// Everything is the source of all objects that the client can read.
+func Everything[L runtime.Object](c client[L]) *cache.ListWatch { return Selected(c, "") }
+
+// Selected is the source of the objects that match the field selector.
+func Selected[L runtime.Object](c client[L], fieldSelector string) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.FieldSelector = fieldSelector
+			return c.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.FieldSelector = fieldSelector
+			return c.Watch(ctx, options)
+		},
+	}
+}
+
+// LogFailure logs the error that ended an attempt. Most watches end in an expected way.
+func LogFailure(logger klog.Logger, err error) {
+	if apierrors.IsResourceExpired(err) || errors.Is(err, io.EOF) {
+		logger.V(2).Info("Watch ended, listing again", "reason", err)
+		return
+	}
+	logger.Error(err, "Listing or watching, will try again")
 }
 
 // Run lists and watches until ctx is done. Reflector.RunWithContext would do the same, but does not

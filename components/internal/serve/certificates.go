@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/klog/v2"
 )
@@ -83,19 +84,8 @@ func (c *certificates) run(ctx context.Context) {
 	group.Go(func() { c.pair.Run(ctx, 1) })
 	group.Go(func() { c.clientCA.Run(ctx, 1) })
 	group.Go(func() { c.controller.Run(1, ctx.Done()) })
-	group.Go(func() { c.rereadEvery(ctx, time.NewTicker(rereadInterval).C) })
+	group.Go(func() { wait.UntilWithContext(ctx, c.reread, rereadInterval) })
 	group.Wait()
-}
-
-func (c *certificates) rereadEvery(ctx context.Context, tick <-chan time.Time) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick:
-			c.reread(ctx)
-		}
-	}
 }
 
 func (c *certificates) reread(ctx context.Context) {

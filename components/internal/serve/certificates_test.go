@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 func loadFrom(t *testing.T, dir string) *certificates {
@@ -169,11 +170,11 @@ func TestChangesAreNoticed(t *testing.T) {
 	writeFiles(t, dir, filesFor(ca, ca.serving(t, "before")))
 	c := loadFrom(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())
-	done, tick := make(chan struct{}), make(chan time.Time)
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		go c.controller.Run(1, ctx.Done())
-		c.rereadEvery(ctx, tick)
+		wait.UntilWithContext(ctx, c.reread, time.Millisecond)
 	}()
 	writeFiles(t, dir, filesFor(ca, ca.serving(t, "after")))
 	client := ca.goodClient(t)
@@ -182,7 +183,6 @@ func TestChangesAreNoticed(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still %q", got)
 		}
-		tick <- time.Now()
 		got, _ = connect(t, c, client)
 	}
 	cancel()

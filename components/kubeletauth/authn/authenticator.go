@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
 	"k8s.io/apiserver/pkg/authentication/request/anonymous"
@@ -167,7 +168,7 @@ func (a *Authenticator) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	if a.clientCA != nil {
 		group.Go(func() { a.clientCA.Run(ctx, 1) })
-		group.Go(func() { a.rereadEvery(ctx, rereadInterval) })
+		group.Go(func() { wait.UntilWithContext(ctx, a.reread, rereadInterval) })
 	}
 	if a.revoked != nil {
 		group.Go(func() { a.revoked.Run(ctx) })
@@ -182,18 +183,9 @@ func (a *Authenticator) Run(ctx context.Context) {
 	}
 }
 
-func (a *Authenticator) rereadEvery(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if err := a.clientCA.RunOnce(ctx); err != nil {
-				klog.FromContext(ctx).Error(err, "Keeping the last good client CA")
-			}
-		}
+func (a *Authenticator) reread(ctx context.Context) {
+	if err := a.clientCA.RunOnce(ctx); err != nil {
+		klog.FromContext(ctx).Error(err, "Keeping the last good client CA")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/component-base/metrics"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/testpki"
@@ -258,7 +259,7 @@ func TestASwappedFolderIsRead(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); w.rereadEvery(ctx, time.Millisecond) }()
+	go func() { defer close(done); wait.UntilWithContext(ctx, w.reread, time.Millisecond) }()
 	for deadline := time.Now().Add(20 * time.Second); w.outcome(t,
 		testpki.Request(t, second.Client(t, "d", nil))) != "d"; {
 		if time.Now().After(deadline) {

@@ -22,9 +22,13 @@ type claimOwner struct {
 //
 // Source: k8s.io/component-helpers/storage/ephemeral VolumeIsForPod.
 func (g *Graph) SetPersistentVolumeClaim(claim *corev1.PersistentVolumeClaim) {
+	var owner claimOwner
+	if ref := controllingPod(claim); ref != nil {
+		owner = claimOwner{ref.Name, ref.UID}
+	}
 	g.pods.Lock()
 	defer g.pods.Unlock()
-	g.setClaim(claim)
+	g.setOwner(identity{claim.Namespace, claim.Name}, owner)
 }
 
 // DeletePersistentVolumeClaim removes the owner of the claim.
@@ -32,22 +36,6 @@ func (g *Graph) DeletePersistentVolumeClaim(namespace, name string) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
 	g.deleteClaim(namespace, name)
-}
-
-// ReplacePersistentVolumeClaims makes the graph agree with the list. It removes the owners of
-// claims that are not in the list.
-func (g *Graph) ReplacePersistentVolumeClaims(claims []*corev1.PersistentVolumeClaim) {
-	g.pods.Lock()
-	defer g.pods.Unlock()
-	replace(g.known(claimRecord), claims, g.setClaim, g.deleteClaim)
-}
-
-func (g *Graph) setClaim(claim *corev1.PersistentVolumeClaim) {
-	var owner claimOwner
-	if ref := controllingPod(claim); ref != nil {
-		owner = claimOwner{ref.Name, ref.UID}
-	}
-	g.setOwner(identity{claim.Namespace, claim.Name}, owner)
 }
 
 func (g *Graph) deleteClaim(namespace, name string) {

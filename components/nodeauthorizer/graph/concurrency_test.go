@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -96,12 +95,10 @@ func churnConditions(g *Graph) {
 
 func churnVolumes(g *Graph) {
 	for i := range 60 {
-		g.ReplacePersistentVolumes([]*corev1.PersistentVolume{
-			volumeFor("pvc", "pv", "stage"),
-			volumeFor("pvc", fmt.Sprintf("pv%d", i%3), "stage"),
-		})
+		replace(g, PersistentVolume, g.SetPersistentVolume,
+			volumeFor("pvc", "pv", "stage"), volumeFor("pvc", fmt.Sprintf("pv%d", i%3), "stage"))
 	}
-	g.ReplacePersistentVolumes([]*corev1.PersistentVolume{volumeFor("pvc", "pv", "stage")})
+	replace(g, PersistentVolume, g.SetPersistentVolume, volumeFor("pvc", "pv", "stage"))
 }
 
 func watchAnswers(t *testing.T, g *Graph, stop <-chan struct{}) {

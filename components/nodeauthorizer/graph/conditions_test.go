@@ -104,7 +104,7 @@ func endedRows() []conditionRow {
 			again := everyKindOn("n1", "pod")
 			again.Status.Phase = corev1.PodRunning
 			g.SetPod(again)
-			g.ReplacePods([]*corev1.Pod{again})
+			replace(g, Pod, g.SetPod, again)
 		}, Secret, "ns", "x", Ended},
 		{"not of its successor of the same name", func(g *Graph) {
 			withEndedPod(g)
@@ -178,7 +178,7 @@ func ownerRows() []conditionRow {
 		}, PersistentVolumeClaim, "ns", "pod-vol", Unowned},
 		{"a claim that is not listed", func(g *Graph) {
 			withEphemeral(own)(g)
-			g.ReplacePersistentVolumeClaims(nil)
+			replace(g, PersistentVolumeClaim, g.SetPersistentVolumeClaim)
 		}, PersistentVolumeClaim, "ns", "pod-vol", Unowned},
 		{"a claim without an owner", withEphemeral(bare), PersistentVolumeClaim, "ns", "pod-vol", Unowned},
 		{"a claim that lost its owner", withEphemeral(own, bare), PersistentVolumeClaim, "ns", "pod-vol", Unowned},

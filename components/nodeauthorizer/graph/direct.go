@@ -10,50 +10,32 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 )
 
 // SetVolumeAttachment relates the attachment to its node.
 func (g *Graph) SetVolumeAttachment(attachment *storagev1.VolumeAttachment) {
-	setDirect(g, VolumeAttachment, attachment, nodeOfAttachment)
+	g.setDirect(VolumeAttachment, attachment, attachment.Spec.NodeName)
 }
 
 // DeleteVolumeAttachment deletes the attachment from the graph.
 func (g *Graph) DeleteVolumeAttachment(name string) { g.deleteDirect(VolumeAttachment, "", name) }
 
-// ReplaceVolumeAttachments makes the graph agree with the list.
-func (g *Graph) ReplaceVolumeAttachments(attachments []*storagev1.VolumeAttachment) {
-	replaceDirect(g, VolumeAttachment, attachments, nodeOfAttachment)
-}
-
-func nodeOfAttachment(attachment *storagev1.VolumeAttachment) string { return attachment.Spec.NodeName }
-
 // SetResourceSlice relates the slice to its node. A slice for all nodes, for a node selector or for
 // single devices is not related to any node.
 func (g *Graph) SetResourceSlice(slice *resourcev1.ResourceSlice) {
-	setDirect(g, ResourceSlice, slice, nodeOfSlice)
+	g.setDirect(ResourceSlice, slice, ptr.Deref(slice.Spec.NodeName, ""))
 }
 
 // DeleteResourceSlice deletes the slice from the graph.
 func (g *Graph) DeleteResourceSlice(name string) { g.deleteDirect(ResourceSlice, "", name) }
 
-// ReplaceResourceSlices makes the graph agree with the list.
-func (g *Graph) ReplaceResourceSlices(slices []*resourcev1.ResourceSlice) {
-	replaceDirect(g, ResourceSlice, slices, nodeOfSlice)
-}
-
-func nodeOfSlice(slice *resourcev1.ResourceSlice) string {
-	if slice.Spec.NodeName == nil {
-		return ""
-	}
-	return *slice.Spec.NodeName
-}
-
 // SetPodCertificateRequest relates the request to the node in its spec, not to the node of the pod.
 // NodeRestriction checks that the two agree.
 func (g *Graph) SetPodCertificateRequest(request *certificatesv1.PodCertificateRequest) {
-	setDirect(g, PodCertificateRequest, request, nodeOfPodCertificate)
+	g.setDirect(PodCertificateRequest, request, string(request.Spec.NodeName))
 }
 
 // DeletePodCertificateRequest deletes the request from the graph.
@@ -61,20 +43,15 @@ func (g *Graph) DeletePodCertificateRequest(namespace, name string) {
 	g.deleteDirect(PodCertificateRequest, namespace, name)
 }
 
-// ReplacePodCertificateRequests makes the graph agree with the list.
-func (g *Graph) ReplacePodCertificateRequests(requests []*certificatesv1.PodCertificateRequest) {
-	replaceDirect(g, PodCertificateRequest, requests, nodeOfPodCertificate)
-}
-
-func nodeOfPodCertificate(request *certificatesv1.PodCertificateRequest) string {
-	return string(request.Spec.NodeName)
-}
-
 // SetCertificateSigningRequest relates the request to the node that created it. The API server
 // writes the user into the request, and no client can change it. A request by any other user, such
 // as a bootstrapping kubelet, is not related to a node.
 func (g *Graph) SetCertificateSigningRequest(request *certificatesv1.CertificateSigningRequest) {
-	setDirect(g, CertificateSigningRequest, request, nodeOfSigningRequest)
+	node, ok := strings.CutPrefix(request.Spec.Username, nodeidentity.Prefix)
+	if !ok {
+		node = ""
+	}
+	g.setDirect(CertificateSigningRequest, request, node)
 }
 
 // DeleteCertificateSigningRequest deletes the request from the graph.
@@ -82,37 +59,16 @@ func (g *Graph) DeleteCertificateSigningRequest(name string) {
 	g.deleteDirect(CertificateSigningRequest, "", name)
 }
 
-// ReplaceCertificateSigningRequests makes the graph agree with the list.
-func (g *Graph) ReplaceCertificateSigningRequests(requests []*certificatesv1.CertificateSigningRequest) {
-	replaceDirect(g, CertificateSigningRequest, requests, nodeOfSigningRequest)
-}
-
-func nodeOfSigningRequest(request *certificatesv1.CertificateSigningRequest) string {
-	node, ok := strings.CutPrefix(request.Spec.Username, nodeidentity.Prefix)
-	if !ok {
-		return ""
-	}
-	return node
-}
-
-func setDirect[T metav1.Object](g *Graph, kind Kind, object T, nodeOf func(T) string) {
+func (g *Graph) setDirect(kind Kind, object metav1.Object, node string) {
 	g.direct[kind].Lock()
 	defer g.direct[kind].Unlock()
-	g.bind(kind, object.GetNamespace(), object.GetName(), nodeOf(object))
+	g.bind(kind, object.GetNamespace(), object.GetName(), node)
 }
 
 func (g *Graph) deleteDirect(kind Kind, namespace, name string) {
 	g.direct[kind].Lock()
 	defer g.direct[kind].Unlock()
 	g.unbind(kind, namespace, name)
-}
-
-func replaceDirect[T metav1.Object](g *Graph, kind Kind, list []T, nodeOf func(T) string) {
-	g.direct[kind].Lock()
-	defer g.direct[kind].Unlock()
-	replace(g.known(kind), list,
-		func(object T) { g.bind(kind, object.GetNamespace(), object.GetName(), nodeOf(object)) },
-		func(namespace, name string) { g.unbind(kind, namespace, name) })
 }
 
 // bind relates an object to exactly one node.

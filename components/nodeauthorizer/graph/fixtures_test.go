@@ -13,6 +13,22 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+// replace makes the graph agree with a list of the kind, as graphsync does.
+func replace[T metav1.Object](g *Graph, kind Kind, set func(T), list ...T) {
+	g.Retain(kind, setAll(set, list))
+}
+
+func replaceNodes(g *Graph, list ...*corev1.Node) { g.RetainNodes(setAll(g.SetNode, list)) }
+
+func setAll[T metav1.Object](set func(T), list []T) map[types.NamespacedName]struct{} {
+	keep := map[types.NamespacedName]struct{}{}
+	for _, object := range list {
+		set(object)
+		keep[types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}] = struct{}{}
+	}
+	return keep
+}
+
 // podOn returns a pod in namespace ns that is bound to the node.
 func podOn(node, name string, volumes ...corev1.Volume) *corev1.Pod {
 	pod := &corev1.Pod{}

@@ -103,9 +103,9 @@ func BenchmarkPopulation(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			g := New(Options{})
-			g.ReplacePods(world.pods)
-			g.ReplacePersistentVolumes(world.volumes)
-			g.ReplaceVolumeAttachments(world.attachments)
+			replace(g, Pod, g.SetPod, world.pods...)
+			replace(g, PersistentVolume, g.SetPersistentVolume, world.volumes...)
+			replace(g, VolumeAttachment, g.SetVolumeAttachment, world.attachments...)
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -191,11 +190,11 @@ func TestReplaceRemovesUnlistedObjects(t *testing.T) {
 
 	kept := podOn("n1", "kept", secretVolume("kept"))
 	added := podOn("n1", "added", secretVolume("added"))
-	g.ReplacePods([]*corev1.Pod{added, kept})
-	g.ReplacePersistentVolumes(nil)
-	g.ReplaceVolumeAttachments(nil)
-	g.ReplaceResourceSlices([]*resourcev1.ResourceSlice{sliceOf("n1", "added")})
-	g.ReplacePodCertificateRequests(nil)
+	replace(g, Pod, g.SetPod, added, kept)
+	replace(g, PersistentVolume, g.SetPersistentVolume)
+	replace(g, VolumeAttachment, g.SetVolumeAttachment)
+	replace(g, ResourceSlice, g.SetResourceSlice, sliceOf("n1", "added"))
+	replace(g, PodCertificateRequest, g.SetPodCertificateRequest)
 
 	want := New(Options{})
 	want.SetPod(kept)
@@ -240,7 +239,7 @@ func doesNotAllocate(t *testing.T, g *Graph) {
 	}
 	pods[0].Spec.ServiceAccountName = "sa"
 	node, claim := nodeNamed("n1"), claimOf("one", "another", "one-vol")
-	g.ReplacePods(pods)
+	replace(g, Pod, g.SetPod, pods...)
 	g.EndPod("ns", "ended", pods[2].UID)
 	g.SetNode(node)
 	g.SetPersistentVolumeClaim(claim)

@@ -74,33 +74,6 @@ func (n *names) release(number uint32) {
 func (g *Graph) SetNode(node *corev1.Node) {
 	g.registering.Lock()
 	defer g.registering.Unlock()
-	g.register(node)
-}
-
-// DeleteNode removes the registration of the node. Objects that are related to it stay related.
-func (g *Graph) DeleteNode(name string) {
-	g.registering.Lock()
-	defer g.registering.Unlock()
-	g.unregister("", name)
-}
-
-// ReplaceNodes makes the graph agree with the list. Nodes that are not in the list are no longer
-// registered.
-func (g *Graph) ReplaceNodes(nodes []*corev1.Node) {
-	g.registering.Lock()
-	defer g.registering.Unlock()
-	replace(g.registeredNodes(), nodes, g.register, g.unregister)
-}
-
-// Registered reports whether a Node object of that name is known. It does not allocate memory.
-func (g *Graph) Registered(node string) bool {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	number, ok := g.state.nodes.find(node)
-	return ok && g.state.nodes.entries[number].registered
-}
-
-func (g *Graph) register(node *corev1.Node) {
 	// A kubelet updates its Node at least every few minutes. Such an update takes no write lock.
 	if g.Registered(node.Name) {
 		return
@@ -110,6 +83,21 @@ func (g *Graph) register(node *corev1.Node) {
 	s := &g.state
 	s.nodes.entries[s.nodes.acquire(node.Name)].registered = true
 	s.registered++
+}
+
+// DeleteNode removes the registration of the node. Objects that are related to it stay related.
+func (g *Graph) DeleteNode(name string) {
+	g.registering.Lock()
+	defer g.registering.Unlock()
+	g.unregister("", name)
+}
+
+// Registered reports whether a Node object of that name is known. It does not allocate memory.
+func (g *Graph) Registered(node string) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	number, ok := g.state.nodes.find(node)
+	return ok && g.state.nodes.entries[number].registered
 }
 
 func (g *Graph) unregister(_, name string) {

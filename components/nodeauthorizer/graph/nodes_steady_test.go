@@ -20,7 +20,7 @@ func TestRegisteredIsSteadyWhileOthersChange(t *testing.T) {
 	for i := range steady {
 		stay = append(stay, nodeNamed(fmt.Sprint("steady-", i)))
 	}
-	g.ReplaceNodes(stay)
+	replaceNodes(g, stay...)
 
 	var writers, readers sync.WaitGroup
 	stop := make(chan struct{})
@@ -33,7 +33,7 @@ func TestRegisteredIsSteadyWhileOthersChange(t *testing.T) {
 	writers.Wait()
 	close(stop)
 	readers.Wait()
-	g.ReplaceNodes(nil)
+	replaceNodes(g)
 	for i := range steady {
 		if g.Registered(fmt.Sprint("steady-", i)) {
 			t.Fatalf("node %d is still registered", i)
@@ -49,7 +49,7 @@ func churnNodes(g *Graph, writer int, stay []*corev1.Node) {
 			g.DeleteNode(name)
 		}
 		if i%500 == 0 {
-			g.ReplaceNodes(stay)
+			replaceNodes(g, stay...)
 		}
 	}
 }

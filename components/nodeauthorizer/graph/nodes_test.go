@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
 )
 
 func TestRegistered(t *testing.T) {
@@ -31,9 +29,9 @@ func TestRegistered(t *testing.T) {
 			Relation{Related: true}},
 		{"deleted pod, Node object left", func(g *Graph) { g.SetPod(pod); g.SetNode(n1); g.DeletePod("ns", "pod") },
 			Relation{Registered: true}},
-		{"listed Node", func(g *Graph) { g.ReplaceNodes([]*corev1.Node{n1, nodeNamed("n2")}) },
+		{"listed Node", func(g *Graph) { replaceNodes(g, n1, nodeNamed("n2")) },
 			Relation{Registered: true}},
-		{"one that is not listed", func(g *Graph) { g.SetNode(n1); g.ReplaceNodes([]*corev1.Node{nodeNamed("n2")}) },
+		{"one that is not listed", func(g *Graph) { g.SetNode(n1); replaceNodes(g, nodeNamed("n2")) },
 			Relation{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -76,7 +74,7 @@ func TestSigningRequests(t *testing.T) {
 		t.Error("the request of a node without a name reaches it")
 	}
 	g.DeleteCertificateSigningRequest("own")
-	g.ReplaceCertificateSigningRequests([]*certificatesv1.CertificateSigningRequest{signingBy("system:node:n1", "listed")})
+	replace(g, CertificateSigningRequest, g.SetCertificateSigningRequest, signingBy("system:node:n1", "listed"))
 	for name, want := range map[string]bool{"own": false, "listed": true} {
 		if got := g.Reaches("n1", CertificateSigningRequest, "", name); got != want {
 			t.Errorf("request %q reaches the node afterwards: %v, want %v", name, got, want)

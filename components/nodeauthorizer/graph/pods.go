@@ -35,24 +35,6 @@ type podWriter struct {
 func (g *Graph) SetPod(pod *corev1.Pod) {
 	g.pods.Lock()
 	defer g.pods.Unlock()
-	g.setPod(pod)
-}
-
-// DeletePod removes the pod from the graph.
-func (g *Graph) DeletePod(namespace, name string) {
-	g.pods.Lock()
-	defer g.pods.Unlock()
-	g.deletePod(namespace, name)
-}
-
-// ReplacePods makes the graph agree with the list. It removes the pods that are not in the list.
-func (g *Graph) ReplacePods(pods []*corev1.Pod) {
-	g.pods.Lock()
-	defer g.pods.Unlock()
-	replace(g.known(Pod), pods, g.setPod, g.deletePod)
-}
-
-func (g *Graph) setPod(pod *corev1.Pod) {
 	if pod.Spec.NodeName == "" {
 		g.deletePod(pod.Namespace, pod.Name)
 		return
@@ -65,6 +47,13 @@ func (g *Graph) setPod(pod *corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.pods.ids = g.state.bindPod(pod, hasEnded, g.pods.refs, g.pods.ids[:0])
+}
+
+// DeletePod removes the pod from the graph.
+func (g *Graph) DeletePod(namespace, name string) {
+	g.pods.Lock()
+	defer g.pods.Unlock()
+	g.deletePod(namespace, name)
 }
 
 // compare reports whether the pod is already marked as ended and whether the graph already agrees

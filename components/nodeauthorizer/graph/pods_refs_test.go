@@ -4,7 +4,6 @@
 package graph
 
 import (
-	"cmp"
 	"slices"
 	"testing"
 
@@ -196,45 +195,4 @@ func TestPodReferences(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A trimmed pod must have the same references as the pod. Otherwise a re-list would remove
-// relations that an event has added.
-func TestTrimPodKeepsEveryReference(t *testing.T) {
-	for _, row := range podRows() {
-		t.Run(row.name, func(t *testing.T) {
-			pod := &corev1.Pod{}
-			pod.Name = "pod"
-			row.tweak(pod)
-			TrimPod(pod)
-			got := podReferences(pod, nil)
-			if diff := gocmp.Diff(sorted(row.want), sorted(got), gocmp.AllowUnexported(reference{})); diff != "" {
-				t.Errorf("podReferences after TrimPod (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestTrimPodDropsTheRest(t *testing.T) {
-	pod := &corev1.Pod{}
-	pod.Name, pod.Namespace, pod.UID, pod.ResourceVersion = "pod", "ns", "uid", "7"
-	pod.Spec.NodeName = "node"
-	pod.Status.Phase = corev1.PodFailed
-	want := pod.DeepCopy()
-	pod.Labels = map[string]string{"a": "b"}
-	pod.Annotations = map[string]string{"a": "b"}
-	pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "a", Value: "b"}}}}
-	pod.Spec.Tolerations = []corev1.Toleration{{Key: "k"}}
-	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady}}
-	TrimPod(pod)
-	if diff := gocmp.Diff(want, pod); diff != "" {
-		t.Errorf("TrimPod (-want +got):\n%s", diff)
-	}
-}
-
-func sorted(refs references) references {
-	slices.SortFunc(refs, func(a, b reference) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
-	})
-	return refs
 }

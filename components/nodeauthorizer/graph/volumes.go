@@ -33,25 +33,6 @@ type volumeWriter struct {
 func (g *Graph) SetPersistentVolume(volume *corev1.PersistentVolume) {
 	g.volumes.Lock()
 	defer g.volumes.Unlock()
-	g.setVolume(volume)
-}
-
-// DeletePersistentVolume removes the volume from the graph.
-func (g *Graph) DeletePersistentVolume(name string) {
-	g.volumes.Lock()
-	defer g.volumes.Unlock()
-	g.deleteVolume("", name)
-}
-
-// ReplacePersistentVolumes makes the graph agree with the list. It removes the volumes that are not
-// in the list.
-func (g *Graph) ReplacePersistentVolumes(volumes []*corev1.PersistentVolume) {
-	g.volumes.Lock()
-	defer g.volumes.Unlock()
-	replace(g.known(PersistentVolume), volumes, g.setVolume, g.deleteVolume)
-}
-
-func (g *Graph) setVolume(volume *corev1.PersistentVolume) {
 	claim := volume.Spec.ClaimRef
 	if claim == nil || claim.Name == "" {
 		g.deleteVolume("", volume.Name)
@@ -61,6 +42,13 @@ func (g *Graph) setVolume(volume *corev1.PersistentVolume) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.state.bindVolume(volume.Name, identity{claim.Namespace, claim.Name}, g.volumes.secrets)
+}
+
+// DeletePersistentVolume removes the volume from the graph.
+func (g *Graph) DeletePersistentVolume(name string) {
+	g.volumes.Lock()
+	defer g.volumes.Unlock()
+	g.deleteVolume("", name)
 }
 
 func (g *Graph) deleteVolume(namespace, name string) {

@@ -97,9 +97,9 @@ func (w *world) fill(g *Graph) {
 	for id, claim := range w.claims {
 		claims = append(claims, claim.object(id))
 	}
-	g.ReplacePods(pods)
-	g.ReplacePersistentVolumes(volumes)
-	g.ReplacePersistentVolumeClaims(claims)
+	replace(g, Pod, g.SetPod, pods...)
+	replace(g, PersistentVolume, g.SetPersistentVolume, volumes...)
+	replace(g, PersistentVolumeClaim, g.SetPersistentVolumeClaim, claims...)
 	w.fillDirect(g)
 }
 
@@ -125,11 +125,11 @@ func (w *world) fillDirect(g *Graph) {
 	for name := range w.nodes {
 		nodes = append(nodes, nodeNamed(name))
 	}
-	g.ReplaceVolumeAttachments(attachments)
-	g.ReplaceResourceSlices(slices)
-	g.ReplacePodCertificateRequests(requests)
-	g.ReplaceCertificateSigningRequests(signing)
-	g.ReplaceNodes(nodes)
+	replace(g, VolumeAttachment, g.SetVolumeAttachment, attachments...)
+	replace(g, ResourceSlice, g.SetResourceSlice, slices...)
+	replace(g, PodCertificateRequest, g.SetPodCertificateRequest, requests...)
+	replace(g, CertificateSigningRequest, g.SetCertificateSigningRequest, signing...)
+	replaceNodes(g, nodes...)
 }
 
 // tellEnded ends the pods in a new graph, because lists do not.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -108,4 +109,16 @@ func manyNames(n int) []string {
 		names = append(names, fmt.Sprintf("pod-%d", i))
 	}
 	return names
+}
+
+// Lag is the time since the server last sent anything about the resource. The second result is
+// false for a resource that is not watched, is not served, or for which the server has not answered
+// yet.
+func (s *Sync) Lag(resource string) (time.Duration, bool) {
+	for _, p := range s.Progress() {
+		if p.Resource == resource && p.Served && !p.Heard.IsZero() {
+			return time.Since(p.Heard), true
+		}
+	}
+	return 0, false
 }

@@ -139,18 +139,6 @@ func TestFoldOfUnwatchedResources(t *testing.T) {
 	}
 }
 
-// Objects of live reads and of the watch are trimmed in the same way.
-func TestFoldTrims(t *testing.T) {
-	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
-	pods := s.watched[0].store
-	must(pods.Replace(nil, "10"))
-	pod := podIn("11", "n1", "x")
-	pod.Labels = map[string]string{"a": "b"}
-	if _, err := s.Fold(Pods, pod); err != nil || pod.Labels != nil {
-		t.Errorf("folded with labels %v, error %v", pod.Labels, err)
-	}
-}
-
 func nodeNamed(name string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }

@@ -6,9 +6,11 @@ package graphsync
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope/scopeindex"
 )
 
 // The objects of a list are in the graph before the list is complete. Only their names wait for its
@@ -57,6 +59,21 @@ func TestListObjectsAreAddedBeforeTheListEnds(t *testing.T) {
 	}
 	if !g.Reaches("n2", graph.PersistentVolume, "", "new") {
 		t.Error("the volume of the list is not there")
+	}
+}
+
+// Of every resource, only the names of a list wait for its end.
+func TestOnlyNamesWaitForTheEndOfAList(t *testing.T) {
+	examples := New(fake.NewClientset(), graph.New(graph.Options{}),
+		Options{Nodes: true, CertificateSigningRequests: true, PersistentVolumeClaims: true, TerminatedPodGrace: -1}).watched
+	index := scopeindex.NewAnnotations()
+	examples = append(examples, NewAnnotated(fake.NewClientset(), index, index, Options{}).watched...)
+	for _, w := range examples {
+		object := w.example.DeepCopyObject()
+		object.(metav1.Object).SetName("x")
+		if got, err := w.store.Transformer()(object); err != nil || got != (identity{name: "x"}) {
+			t.Errorf("%s: %v (%v) waits for the end of the list", w.name, got, err)
+		}
 	}
 }
 

@@ -5,8 +5,6 @@ package graphsync
 
 import (
 	"context"
-	"errors"
-	"io"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,21 +33,17 @@ func (s *Sync) reflect(ctx context.Context, w watched) {
 // handle records a missing API and logs every other error. It returns the minimum delay before the
 // next attempt.
 func (w watched) handle(logger klog.Logger, err error) time.Duration {
-	switch {
-	case w.optional && apierrors.IsNotFound(err):
-		if w.view.progress().Served {
-			logger.Info("API is not served, so nothing of this kind can be related to a node")
-		}
-		if err := w.replace(nil, ""); err != nil {
-			logger.Error(err, "Forgetting what was there")
-			return 0
-		}
-		w.view.absent()
-		return leftAlone
-	case apierrors.IsResourceExpired(err), errors.Is(err, io.EOF):
-		logger.V(2).Info("Watch ended, listing again", "reason", err)
-	default:
-		logger.Error(err, "Listing or watching, will try again")
+	if !w.optional || !apierrors.IsNotFound(err) {
+		reflector.LogFailure(logger, err)
+		return 0
 	}
-	return 0
+	if w.view.progress().Served {
+		logger.Info("API is not served, so nothing of this kind can be related to a node")
+	}
+	if err := w.replace(nil, ""); err != nil {
+		logger.Error(err, "Forgetting what was there")
+		return 0
+	}
+	w.view.absent()
+	return leftAlone
 }

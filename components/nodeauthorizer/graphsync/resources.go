@@ -4,18 +4,17 @@
 package graphsync
 
 import (
-	"context"
-
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync/lean"
 )
@@ -41,22 +40,6 @@ type resource struct {
 	example  runtime.Object
 	source   *cache.ListWatch
 	into     writer
-}
-
-// lister is what the typed client of every resource implements. L is its list type.
-type lister[L runtime.Object] interface {
-	List(context.Context, metav1.ListOptions) (L, error)
-	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
-}
-
-// everything reads all objects in all namespaces, without a selector.
-func everything[L runtime.Object](client lister[L]) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, options)
-		},
-		WatchFuncWithContext: client.Watch,
-	}
 }
 
 // resourcesOf lists the resources that the options select.
@@ -87,23 +70,24 @@ func podsOf(client kubernetes.Interface, g *graph.Graph, ended *endings, scopes 
 			g.SetPod(pod)
 			ended.note(pod)
 		},
-		remove: g.DeletePod, retain: g.RetainPods, trim: graph.TrimPod,
+		remove: g.DeletePod, retain: retaining(g, graph.Pod),
 	}
 	if scopes != nil {
 		into = withScopes(into, scopes)
 	}
 	return resource{
-		name: Pods, example: &corev1.Pod{}, source: everything(coreOf(client, lean.Pods).Pods(metav1.NamespaceAll)),
-		into: into,
+		name: Pods, example: &corev1.Pod{}, into: into,
+		source: reflector.Everything(coreOf(client, lean.Pods).Pods(metav1.NamespaceAll)),
 	}
 }
 
 func volumesOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
 		name: PersistentVolumes, example: &corev1.PersistentVolume{},
-		source: everything(coreOf(client, lean.PersistentVolumes).PersistentVolumes()),
+		source: reflector.Everything(coreOf(client, lean.PersistentVolumes).PersistentVolumes()),
 		into: typed[*corev1.PersistentVolume]{
-			set: g.SetPersistentVolume, remove: unnamespaced(g.DeletePersistentVolume), retain: g.RetainPersistentVolumes,
+			set: g.SetPersistentVolume, remove: unnamespaced(g.DeletePersistentVolume),
+			retain: retaining(g, graph.PersistentVolume),
 		},
 	}
 }
@@ -111,9 +95,10 @@ func volumesOf(client kubernetes.Interface, g *graph.Graph) resource {
 func attachmentsOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
 		name: VolumeAttachments, example: &storagev1.VolumeAttachment{},
-		source: everything(storageOf(client, lean.VolumeAttachments).VolumeAttachments()),
+		source: reflector.Everything(storageOf(client, lean.VolumeAttachments).VolumeAttachments()),
 		into: typed[*storagev1.VolumeAttachment]{
-			set: g.SetVolumeAttachment, remove: unnamespaced(g.DeleteVolumeAttachment), replace: g.ReplaceVolumeAttachments,
+			set: g.SetVolumeAttachment, remove: unnamespaced(g.DeleteVolumeAttachment),
+			retain: retaining(g, graph.VolumeAttachment),
 		},
 	}
 }
@@ -121,9 +106,10 @@ func attachmentsOf(client kubernetes.Interface, g *graph.Graph) resource {
 func slicesOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
 		name: ResourceSlices, optional: true, example: &resourcev1.ResourceSlice{},
-		source: everything(devicesOf(client, lean.ResourceSlices).ResourceSlices()),
+		source: reflector.Everything(devicesOf(client, lean.ResourceSlices).ResourceSlices()),
 		into: typed[*resourcev1.ResourceSlice]{
-			set: g.SetResourceSlice, remove: unnamespaced(g.DeleteResourceSlice), replace: g.ReplaceResourceSlices,
+			set: g.SetResourceSlice, remove: unnamespaced(g.DeleteResourceSlice),
+			retain: retaining(g, graph.ResourceSlice),
 		},
 	}
 }
@@ -131,9 +117,11 @@ func slicesOf(client kubernetes.Interface, g *graph.Graph) resource {
 func requestsOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
 		name: PodCertificateRequests, optional: true, example: &certificatesv1.PodCertificateRequest{},
-		source: everything(certificatesOf(client, lean.PodCertificateRequests).PodCertificateRequests(metav1.NamespaceAll)),
+		source: reflector.Everything(
+			certificatesOf(client, lean.PodCertificateRequests).PodCertificateRequests(metav1.NamespaceAll)),
 		into: typed[*certificatesv1.PodCertificateRequest]{
-			set: g.SetPodCertificateRequest, remove: g.DeletePodCertificateRequest, replace: g.ReplacePodCertificateRequests,
+			set: g.SetPodCertificateRequest, remove: g.DeletePodCertificateRequest,
+			retain: retaining(g, graph.PodCertificateRequest),
 		},
 	}
 }
@@ -142,13 +130,17 @@ func unnamespaced(remove func(name string)) func(namespace, name string) {
 	return func(_, name string) { remove(name) }
 }
 
+func retaining(g *graph.Graph, kind graph.Kind) func(keep map[types.NamespacedName]struct{}) {
+	return func(keep map[types.NamespacedName]struct{}) { g.Retain(kind, keep) }
+}
+
 // Each of the resources below is used by one optional rule.
 
 func nodesOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
-		name: Nodes, example: &corev1.Node{}, source: everything(coreOf(client, lean.Nodes).Nodes()),
+		name: Nodes, example: &corev1.Node{}, source: reflector.Everything(coreOf(client, lean.Nodes).Nodes()),
 		into: typed[*corev1.Node]{
-			set: g.SetNode, remove: unnamespaced(g.DeleteNode), replace: g.ReplaceNodes, trim: graph.TrimNode,
+			set: g.SetNode, remove: unnamespaced(g.DeleteNode), retain: g.RetainNodes,
 		},
 	}
 }
@@ -156,12 +148,10 @@ func nodesOf(client kubernetes.Interface, g *graph.Graph) resource {
 func signingRequestsOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
 		name: CertificateSigningRequests, example: &certificatesv1.CertificateSigningRequest{},
-		source: everything(certificatesOf(client, lean.CertificateSigningRequests).CertificateSigningRequests()),
+		source: reflector.Everything(certificatesOf(client, lean.CertificateSigningRequests).CertificateSigningRequests()),
 		into: typed[*certificatesv1.CertificateSigningRequest]{
-			set:     g.SetCertificateSigningRequest,
-			remove:  unnamespaced(g.DeleteCertificateSigningRequest),
-			replace: g.ReplaceCertificateSigningRequests,
-			trim:    graph.TrimCertificateSigningRequest,
+			set: g.SetCertificateSigningRequest, remove: unnamespaced(g.DeleteCertificateSigningRequest),
+			retain: retaining(g, graph.CertificateSigningRequest),
 		},
 	}
 }
@@ -169,12 +159,11 @@ func signingRequestsOf(client kubernetes.Interface, g *graph.Graph) resource {
 func claimsOf(client kubernetes.Interface, g *graph.Graph) resource {
 	return resource{
 		name: PersistentVolumeClaims, example: &corev1.PersistentVolumeClaim{},
-		source: everything(coreOf(client, lean.PersistentVolumeClaims).PersistentVolumeClaims(metav1.NamespaceAll)),
+		source: reflector.Everything(
+			coreOf(client, lean.PersistentVolumeClaims).PersistentVolumeClaims(metav1.NamespaceAll)),
 		into: typed[*corev1.PersistentVolumeClaim]{
-			set:     g.SetPersistentVolumeClaim,
-			remove:  g.DeletePersistentVolumeClaim,
-			replace: g.ReplacePersistentVolumeClaims,
-			trim:    graph.TrimPersistentVolumeClaim,
+			set: g.SetPersistentVolumeClaim, remove: g.DeletePersistentVolumeClaim,
+			retain: retaining(g, graph.PersistentVolumeClaim),
 		},
 	}
 }

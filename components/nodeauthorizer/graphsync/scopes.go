@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graphsync/lean"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
@@ -37,7 +38,7 @@ type PodScopes interface {
 type AccountScopes interface {
 	SetAccount(account *corev1.ServiceAccount)
 	DeleteAccount(namespace, name string)
-	ReplaceAccounts(accounts []*corev1.ServiceAccount)
+	RetainAccounts(keep map[types.NamespacedName]struct{})
 }
 
 // NewAccounts prepares a watch of the node scope annotations of ServiceAccounts. It is a separate
@@ -57,7 +58,7 @@ func NewAccounts(client kubernetes.Interface, into AccountScopes, options Option
 func NewAnnotated(client kubernetes.Interface, pods PodScopes, accounts AccountScopes, options Options) *Sync {
 	return newWithoutGraph(client, options, accountsOf(client, accounts), resource{
 		name: Pods, example: &corev1.Pod{},
-		source: everything(coreOf(client, lean.PodsOfAccounts).Pods(metav1.NamespaceAll)),
+		source: reflector.Everything(coreOf(client, lean.PodsOfAccounts).Pods(metav1.NamespaceAll)),
 		into: typed[*corev1.Pod]{
 			set:    func(pod *corev1.Pod) { pods.SetPod(ofAccount(pod)) },
 			remove: pods.DeletePod, retain: pods.RetainPods,
@@ -81,9 +82,9 @@ func newWithoutGraph(client kubernetes.Interface, options Options, resources ...
 func accountsOf(client kubernetes.Interface, into AccountScopes) resource {
 	return resource{
 		name: ServiceAccounts, example: &corev1.ServiceAccount{},
-		source: everything(coreOf(client, lean.ServiceAccounts).ServiceAccounts(metav1.NamespaceAll)),
+		source: reflector.Everything(coreOf(client, lean.ServiceAccounts).ServiceAccounts(metav1.NamespaceAll)),
 		into: typed[*corev1.ServiceAccount]{
-			set: into.SetAccount, remove: into.DeleteAccount, replace: into.ReplaceAccounts, trim: trimAccount,
+			set: into.SetAccount, remove: into.DeleteAccount, retain: into.RetainAccounts,
 		},
 	}
 }
@@ -103,13 +104,6 @@ func withScopes(pods typed[*corev1.Pod], scopes PodScopes) typed[*corev1.Pod] {
 		graph.retain(keep)
 		scopes.RetainPods(keep)
 	}
-	pods.trim = func(pod *corev1.Pod) {
-		scope, annotated := pod.Annotations[nodescope.ScopeAnnotation]
-		graph.trim(pod)
-		if annotated {
-			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, nodescope.ScopeAnnotation, scope)
-		}
-	}
 	return pods
 }
 
@@ -124,18 +118,4 @@ func ofAccount(pod *corev1.Pod) *corev1.Pod {
 		says.Spec.ServiceAccountName = pod.Spec.ServiceAccountName
 	}
 	return says
-}
-
-// trimAccount removes, in place, every field of an account that is not used.
-func trimAccount(account *corev1.ServiceAccount) {
-	kept := map[string]string{}
-	for _, key := range []string{nodescope.ScopeAnnotation, nodescope.ExemptionsAnnotation, nodescope.ModeAnnotation} {
-		if value, ok := account.Annotations[key]; ok {
-			kept[key] = value
-		}
-	}
-	*account = corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: account.Namespace, Name: account.Name, UID: account.UID, ResourceVersion: account.ResourceVersion,
-		CreationTimestamp: account.CreationTimestamp, Annotations: kept,
-	}}
 }

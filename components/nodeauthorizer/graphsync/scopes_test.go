@@ -4,7 +4,6 @@
 package graphsync
 
 import (
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -172,28 +171,6 @@ func TestScopesAreDeliveredInOrder(t *testing.T) {
 	}
 }
 
-// Trimming a pod keeps its annotation. Trimming an account keeps only its annotations.
-func TestTrimmingKeepsScopes(t *testing.T) {
-	o := &order{graph: graph.New(graph.Options{})}
-	pod := podOn("n1", "p")
-	pod.Annotations = map[string]string{scopeKey: "pods", exemptionsKey: "taints", "long": strings.Repeat("x", 1000)}
-	if _, err := podsOf(fake.NewClientset(), o.graph, newEndings(nil, -1, nil), o).into.trimObject(pod); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]string{scopeKey: "pods"}, pod.Annotations); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: named("agent"), Secrets: []corev1.ObjectReference{{Name: "s"}}}
-	account.Annotations = map[string]string{scopeKey: "pods", exemptionsKey: "taints", modeKey: "audit",
-		"long": strings.Repeat("x", 1000)}
-	trimAccount(account)
-	want := &corev1.ServiceAccount{ObjectMeta: named("agent")}
-	want.Annotations = map[string]string{scopeKey: "pods", exemptionsKey: "taints", modeKey: "audit"}
-	if diff := cmp.Diff(want, account); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // told records which pods and accounts it receives, and their content.
 type told struct {
 	mu   sync.Mutex
@@ -225,11 +202,7 @@ func (s *told) DeleteAccount(_, name string) {
 	delete(s.sas, name)
 }
 
-func (s *told) ReplaceAccounts(all []*corev1.ServiceAccount) {
-	for _, sa := range all {
-		s.SetAccount(sa)
-	}
-}
+func (s *told) RetainAccounts(map[types.NamespacedName]struct{}) {}
 
 // Without a graph, every pod is passed on, but with few of its fields.
 func TestAnnotatedPodsArriveWithoutAGraph(t *testing.T) {

@@ -17,22 +17,14 @@ type writer interface {
 	setObject(object any) error
 	removeObject(object any) error
 	replaceObjects(objects []any) error
-	trimObject(object any) (any, error)
-	// takesEarly reports whether the objects of a list may be set as they arrive. replaceObjects
-	// then gets only their names.
-	takesEarly() bool
 }
 
 // typed is the writer for objects of type T.
 type typed[T metav1.Object] struct {
 	set    func(T)
 	remove func(namespace, name string)
-	// replace is for resources whose lists need little memory. The others have retain instead. It
-	// deletes every object that is not in a list whose objects were set before.
-	replace func([]T)
-	retain  func(keep map[types.NamespacedName]struct{})
-	// trim removes, in place, the fields that set does not read. It may be nil.
-	trim func(T)
+	// retain deletes every object that is not in a list whose objects were set before.
+	retain func(keep map[types.NamespacedName]struct{})
 }
 
 func (w typed[T]) setObject(object any) error {
@@ -63,31 +55,9 @@ func (w typed[T]) removeObject(object any) error {
 	return nil
 }
 
-// replaceObjects sets every object that has the right type. It reports objects of another type and
-// removes them from the graph.
+// replaceObjects sets the objects that are complete. It deletes every object that is in the list
+// neither completely nor by name. It reports objects of another type.
 func (w typed[T]) replaceObjects(objects []any) error {
-	if w.takesEarly() {
-		return w.retainObjects(objects)
-	}
-	items := make([]T, 0, len(objects))
-	var faults []error
-	for _, object := range objects {
-		item, err := as[T](object)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		items = append(items, item)
-	}
-	w.replace(items)
-	return errors.Join(faults...)
-}
-
-func (w typed[T]) takesEarly() bool { return w.retain != nil }
-
-// retainObjects sets the objects that are complete. It deletes every object that is in the list
-// neither completely nor by name.
-func (w typed[T]) retainObjects(objects []any) error {
 	keep := make(map[types.NamespacedName]struct{}, len(objects))
 	var faults []error
 	for _, object := range objects {
@@ -105,13 +75,6 @@ func (w typed[T]) retainObjects(objects []any) error {
 	}
 	w.retain(keep)
 	return errors.Join(faults...)
-}
-
-func (w typed[T]) trimObject(object any) (any, error) {
-	if item, ok := object.(T); ok && w.trim != nil {
-		w.trim(item)
-	}
-	return object, nil
 }
 
 func as[T any](object any) (T, error) {

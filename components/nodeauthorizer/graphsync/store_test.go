@@ -6,7 +6,6 @@ package graphsync
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -15,7 +14,7 @@ import (
 
 func podStore(g *graph.Graph) *store {
 	return newStore(
-		typed[*corev1.Pod]{set: g.SetPod, remove: g.DeletePod, replace: g.ReplacePods, trim: graph.TrimPod},
+		typed[*corev1.Pod]{set: g.SetPod, remove: g.DeletePod, retain: retaining(g, graph.Pod)},
 		newView(Pods),
 	)
 }
@@ -68,19 +67,5 @@ func TestReplaceWithAnotherTypeDoesNotSync(t *testing.T) {
 func TestUpdateWithAnotherTypeIsAFault(t *testing.T) {
 	if err := podStore(graph.New(graph.Options{})).Update(attachmentTo("n1", "x")); err == nil {
 		t.Error("Update takes an object of another type")
-	}
-}
-
-func TestWaitingPodsAreTrimmed(t *testing.T) {
-	pod := podOn("n1", "x")
-	want := pod.DeepCopy()
-	pod.Labels = map[string]string{"a": "b"}
-	pod.Status.Message = "long"
-	got, err := podStore(graph.New(graph.Options{})).Transformer()(pod)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(any(want), got); diff != "" {
-		t.Errorf("transformed pod (-want +got):\n%s", diff)
 	}
 }

@@ -98,9 +98,6 @@ func (s *store) Transformer() cache.TransformFunc { return s.gather }
 //
 // If an object cannot be set, Replace reports it.
 func (s *store) gather(object any) (any, error) {
-	if !s.takesEarly() {
-		return s.trimObject(object)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.setObject(object) != nil {
@@ -114,11 +111,6 @@ func (s *store) gather(object any) (any, error) {
 // fold writes the objects of a live read to the graph, except those that the watch has already
 // shown in this or a newer version. It returns how many objects it wrote.
 func (s *store) fold(objects []runtime.Object) (taken int, err error) {
-	for _, object := range objects {
-		if _, err := s.trimObject(object); err != nil {
-			return taken, err
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, object := range objects {

@@ -151,15 +151,3 @@ func (s *Sync) Progress() []Progress {
 	}
 	return progress
 }
-
-// Lag is the time since the server last sent anything about the resource. The package documentation
-// says what that means. The second result is false for a resource that is not watched, is not
-// served, or for which the server has not answered yet.
-func (s *Sync) Lag(resource string) (time.Duration, bool) {
-	for _, p := range s.Progress() {
-		if p.Resource == resource && p.Served && !p.Heard.IsZero() {
-			return time.Since(p.Heard), true
-		}
-	}
-	return 0, false
-}

@@ -79,7 +79,7 @@ func (s *store) seen() string {
 
 // Fold writes the result of a live read to the graph. After that, the graph is at least as new as
 // the read for all objects of the read. Objects that the watch has already shown in this or a newer
-// version are skipped, so a slow read reverts nothing. The objects are trimmed in place.
+// version are skipped, so a slow read reverts nothing.
 //
 // Fold returns how many objects were news. It returns an error if the graph may be older than the
 // read: the resource is not watched, it has not been listed yet, or its versions cannot be

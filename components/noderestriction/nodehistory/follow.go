@@ -5,16 +5,11 @@ package nodehistory
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -48,24 +43,6 @@ func (w *watched) unready() string {
 	return ""
 }
 
-type lister[L runtime.Object] interface {
-	List(context.Context, metav1.ListOptions) (L, error)
-	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
-}
-
-func sourceOf[L runtime.Object](client lister[L], fieldSelector string) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.FieldSelector = fieldSelector
-			return client.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.FieldSelector = fieldSelector
-			return client.Watch(ctx, options)
-		},
-	}
-}
-
 // run watches the resource until ctx is done, and lists it again when a watch fails. A watch ends
 // after half of maxAge and resumes from the last resource version. So a quiet resource is not
 // treated as a broken connection.
@@ -74,16 +51,8 @@ func (w *watched) run(ctx context.Context, client kubernetes.Interface) {
 		Name: "bulkhead-memory-" + w.name, Example: w.example, Source: w.source, Store: reflected{w, w.store},
 		Longest: w.maxAge / 2, Heard: w.heardNow,
 		Failed: func(ctx context.Context, err error) time.Duration {
-			w.complain(klog.FromContext(ctx), err)
+			reflector.LogFailure(klog.FromContext(ctx).WithValues("resource", w.name), err)
 			return 0
 		},
 	}.Run(ctx, client)
-}
-
-func (w *watched) complain(logger klog.Logger, err error) {
-	if apierrors.IsResourceExpired(err) || errors.Is(err, io.EOF) {
-		logger.V(2).Info("Watch ended, listing again", "resource", w.name, "reason", err)
-		return
-	}
-	logger.Error(err, "Listing or watching, will try again", "resource", w.name)
 }

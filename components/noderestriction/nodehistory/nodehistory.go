@@ -15,6 +15,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/reflector"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 )
 
@@ -85,8 +86,10 @@ func New(config Config) *Store {
 	}
 	maxAge := cmp.Or(config.MaxAge, DefaultMaxAge)
 	m.watched = [2]*watched{
-		{name: "nodes", maxAge: maxAge, example: &corev1.Node{}, source: m.nodeSource(), store: nodeStore{m}},
-		{name: "configmaps", maxAge: maxAge, example: &corev1.ConfigMap{}, source: m.recordSource(), store: recordStore{m}},
+		{name: "nodes", maxAge: maxAge, example: &corev1.Node{}, store: nodeStore{m},
+			source: reflector.Everything(m.client.CoreV1().Nodes())},
+		{name: "configmaps", maxAge: maxAge, example: &corev1.ConfigMap{}, store: recordStore{m},
+			source: reflector.Selected(m.client.CoreV1().ConfigMaps(Namespace), "metadata.name="+Name)},
 	}
 	registry := config.Registry
 	if registry == nil {

@@ -220,11 +220,3 @@ func (r reflected) Bookmark(string) error {
 }
 
 func (r reflected) Transformer() cache.TransformFunc { return slim }
-
-func (m *Store) nodeSource() *cache.ListWatch {
-	return sourceOf(m.client.CoreV1().Nodes(), "")
-}
-
-func (m *Store) recordSource() *cache.ListWatch {
-	return sourceOf(m.client.CoreV1().ConfigMaps(Namespace), "metadata.name="+Name)
-}

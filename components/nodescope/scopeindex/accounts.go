@@ -61,13 +61,8 @@ func (x *Index) DeleteAccount(namespace, name string) {
 	x.deleteAccount(types.NamespacedName{Namespace: namespace, Name: name})
 }
 
-// ReplaceAccounts replaces all accounts with those in the list.
-func (x *Index) ReplaceAccounts(all []*corev1.ServiceAccount) {
-	keep := make(map[types.NamespacedName]struct{}, len(all))
-	for _, sa := range all {
-		x.SetAccount(sa)
-		keep[types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}] = struct{}{}
-	}
+// RetainAccounts removes the accounts that are not in the set.
+func (x *Index) RetainAccounts(keep map[types.NamespacedName]struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for named := range x.accounts {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
@@ -87,8 +86,9 @@ func TestAListReplacesAccounts(t *testing.T) {
 	w := newWorld()
 	w.SetAccount(serviceAccount("gone", "pods", none))
 	w.SetAccount(serviceAccount("stays", "pods", none))
-	w.ReplaceAccounts([]*corev1.ServiceAccount{serviceAccount("stays", "secrets", none),
-		serviceAccount("new", none, none)})
+	w.SetAccount(serviceAccount("stays", "secrets", none))
+	w.SetAccount(serviceAccount("new", none, none))
+	w.RetainAccounts(map[types.NamespacedName]struct{}{{Namespace: "ns", Name: "stays"}: {}, {Namespace: "ns", Name: "new"}: {}})
 	for name, want := range map[string]bool{"gone": false, "stays": true, "new": true} {
 		if _, known := w.Account("ns", name); known != want {
 			t.Errorf("%s is known: %v", name, known)

@@ -55,13 +55,8 @@ func (x *Annotations) deleteAccount(named types.NamespacedName) {
 	delete(x.accounts, named)
 }
 
-// ReplaceAccounts replaces all accounts with those in the list.
-func (x *Annotations) ReplaceAccounts(all []*corev1.ServiceAccount) {
-	keep := make(map[types.NamespacedName]struct{}, len(all))
-	for _, sa := range all {
-		x.SetAccount(sa)
-		keep[types.NamespacedName{Namespace: sa.Namespace, Name: sa.Name}] = struct{}{}
-	}
+// RetainAccounts removes the accounts that are not in the set.
+func (x *Annotations) RetainAccounts(keep map[types.NamespacedName]struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for named := range x.accounts {

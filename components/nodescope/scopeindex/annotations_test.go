@@ -68,7 +68,9 @@ func TestObjectsWithAScope(t *testing.T) {
 		{"a list without it", func() { x.RetainPods(nil) }, "a b c"},
 		{"the account goes", func() { x.DeleteAccount("ns", "a") }, "b c"},
 		{"a list", func() {
-			x.ReplaceAccounts([]*corev1.ServiceAccount{accountOf("b", none), accountOf("z", "*")})
+			x.SetAccount(accountOf("b", none))
+			x.SetAccount(accountOf("z", "*"))
+			x.RetainAccounts(map[types.NamespacedName]struct{}{{Namespace: "ns", Name: "b"}: {}, {Namespace: "ns", Name: "z"}: {}})
 		}, "z"},
 	} {
 		step.do()
@@ -162,7 +164,7 @@ func TestAModeCountsForAnAccountOfPods(t *testing.T) {
 	x.SetPod(podOf("p", "agent", "pods"))
 	without := x.Versions()[types.NamespacedName{Namespace: "ns", Name: "agent"}].Digest
 	sa.Annotations["bulkhead.dev/node-scope-mode"] = "audit"
-	x.ReplaceAccounts([]*corev1.ServiceAccount{sa})
+	x.SetAccount(sa)
 	if got := x.Versions()[types.NamespacedName{Namespace: "ns", Name: "agent"}].Digest; got == without ||
 		names(x) != "agent" {
 		t.Errorf("the mode does not count: %q, %q", got, names(x))

@@ -69,7 +69,7 @@ func TestSharesOfValues(t *testing.T) {
 				t.Errorf("%d accounts and %d pods are beyond, want %d", got, now.PodsOverShare-before.PodsOverShare, tc.n-tc.want)
 			}
 			w.RetainPods(nil)
-			w.ReplaceAccounts(nil)
+			w.RetainAccounts(nil)
 			if len(w.values.known) != 0 || len(w.values.count) != 0 || len(w.ofPods) != 0 {
 				t.Errorf("%d values, %d counts and %d accounts are left", len(w.values.known), len(w.values.count), len(w.ofPods))
 			}

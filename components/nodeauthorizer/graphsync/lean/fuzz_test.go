@@ -92,15 +92,30 @@ func FuzzPod(f *testing.F) {
 	})
 }
 
-// read returns what the graph reads of a pod.
-func read(t *testing.T, object runtime.Object) *corev1.Pod {
+// usedOfPod is what the graph and graphsync read of a pod.
+type usedOfPod struct {
+	Name, Namespace, UID, ResourceVersion, Node, Account, Mirror string
+	IsMirror                                                     bool
+	Phase                                                        corev1.PodPhase
+	Volumes                                                      []corev1.Volume
+	References                                                   []graph.Reference
+}
+
+func read(t *testing.T, object runtime.Object) usedOfPod {
 	t.Helper()
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		t.Fatalf("a %T", object)
 	}
-	graph.TrimPod(pod)
-	return pod
+	used := usedOfPod{
+		Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID), ResourceVersion: pod.ResourceVersion,
+		Node: pod.Spec.NodeName, Account: pod.Spec.ServiceAccountName, Phase: pod.Status.Phase, Volumes: pod.Spec.Volumes,
+	}
+	used.Mirror, used.IsMirror = pod.Annotations[corev1.MirrorPodAnnotationKey]
+	// A mirror pod has no references, but its fields must stay too.
+	delete(pod.Annotations, corev1.MirrorPodAnnotationKey)
+	used.References = graph.PodReferences(pod)
+	return used
 }
 
 // FuzzEvent checks that every event that the standard decoder accepts is also accepted here, with
