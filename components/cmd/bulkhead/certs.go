@@ -43,10 +43,11 @@ one must be renewed now. The row ca is Bulkhead's own CA, which no program renew
 			"  bulkhead certs status -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := common.certificatePolicy(cmd.Flags(), policy)
+			record, err := common.lastRecord()
 			if err != nil {
 				return err
 			}
+			policy := certificatePolicy(cmd.Flags(), policy, record)
 			all := append(common.layout.Rotator(policy, time.Now).Status(), authority(common.layout)...)
 			switch output {
 			case "table":
@@ -110,10 +111,11 @@ continuously.`,
 			"  bulkhead certs renew --all",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := common.certificatePolicy(cmd.Flags(), policy)
+			record, err := common.lastRecord()
 			if err != nil {
 				return err
 			}
+			policy := certificatePolicy(cmd.Flags(), policy, record)
 			if err := host.ValidatePolicy(policy); err != nil {
 				return err
 			}

@@ -52,9 +52,6 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 	for _, id := range slices.Sorted(maps.Keys(c.Rules.Modes)) {
 		modes = append(modes, id+"="+c.Rules.Modes[id])
 	}
-	if r == nil {
-		r = &controlplane.Record{}
-	}
 	values := map[string]string{
 		"profile":                    cmp.Or(c.Profile, string(controlplane.Hardened)),
 		"image":                      cmp.Or(c.Image, defaultImage(buildVersion())),
@@ -97,7 +94,7 @@ func orDuration(d *metav1.Duration, otherwise time.Duration) string {
 
 // applyConfig sets the flags that the user did not set, and reports those that override the file.
 func (f *hostFlags) applyConfig(out io.Writer, fs *pflag.FlagSet, c *installation.Installation) error {
-	record, err := controlplane.ReadRecord(f.layout)
+	record, err := f.lastRecord()
 	if err != nil {
 		return err
 	}
