@@ -80,8 +80,8 @@ func newAuditCommand() *cobra.Command {
 }
 
 func (o *auditOptions) validate() error {
-	if !slices.Contains([]string{"text", "json", "installation"}, o.output) {
-		return fmt.Errorf("invalid output format %q: use text, json or installation", o.output)
+	if err := validateOutput(o.output, "text", "json", "installation"); err != nil {
+		return err
 	}
 	kinds, stdin := 0, 0
 	for _, files := range [][]string{o.logs, o.metrics, o.auditLogs} {
@@ -138,7 +138,7 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	}
 	switch o.output {
 	case "json":
-		err = printAuditJSON(cmd.OutOrStdout(), result)
+		err = printJSON(cmd.OutOrStdout(), result)
 	case "installation":
 		printAuditNotes(cmd.ErrOrStderr(), result.Notes)
 		if incomplete == nil {

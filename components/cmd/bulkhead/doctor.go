@@ -5,16 +5,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
 	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
 	"github.com/bulkhead-k8s/bulkhead/components/doctor"
@@ -77,10 +74,10 @@ func newDoctorCommand() *cobra.Command {
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command) error {
-	switch {
-	case !slices.Contains([]string{"table", "json", "yaml"}, o.output):
-		return fmt.Errorf("invalid output format %q: use table, json or yaml", o.output)
-	case o.timeout <= 0:
+	if err := validateOutput(o.output, "table", "json", "yaml"); err != nil {
+		return err
+	}
+	if o.timeout <= 0 {
 		return fmt.Errorf("invalid --host-timeout=%v: it must be more than 0", o.timeout)
 	}
 	options, err := o.connect()
@@ -167,18 +164,10 @@ func doctorScopes(ctx context.Context, client kubernetes.Interface, now time.Tim
 // printDoctor returns errReported if something is urgent or soon.
 func printDoctor(out io.Writer, r *doctor.Report, output string) error {
 	var err error
-	switch output {
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(r)
-	case "yaml":
-		var text []byte
-		if text, err = yaml.Marshal(r); err == nil {
-			_, err = out.Write(text)
-		}
-	default:
+	if output == "table" {
 		err = r.Print(out)
+	} else {
+		err = printStructured(out, output, r)
 	}
 	if err == nil && !r.Healthy() {
 		err = errReported

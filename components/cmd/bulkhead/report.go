@@ -66,9 +66,10 @@ func newReportRenderCommand() *cobra.Command {
 }
 
 func (o *reportOptions) run(cmd *cobra.Command, file string) error {
+	if err := validateOutput(o.output, "html", "junit", "yaml"); err != nil {
+		return err
+	}
 	switch {
-	case o.output != "html" && o.output != "junit" && o.output != "yaml":
-		return fmt.Errorf("invalid output format %q: use html, junit or yaml", o.output)
 	case o.compare != "" && o.output != "html":
 		return fmt.Errorf("cannot compare reports in format %s: use -o html", o.output)
 	case len(o.links) != 0 && (o.compare == "" || len(o.links) != 2):

@@ -74,8 +74,8 @@ nothing. The log is on the control-plane hosts, where --audit-log-path says.`,
 }
 
 func (o suggestOptions) validate() error {
-	if o.output != "table" && o.output != "json" {
-		return fmt.Errorf("-o %s: it is one of table and json", o.output)
+	if err := validateOutput(o.output, "table", "json"); err != nil {
+		return err
 	}
 	if len(o.logs) == 0 {
 		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - to " +

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -115,9 +114,7 @@ func (c *clusterStatus) run(cmd *cobra.Command, common *hostFlags, output string
 // printCluster returns a findingsError if the report has failed.
 func printCluster(out io.Writer, r *clusterstatus.Report, output string, now time.Time) error {
 	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(r); err != nil {
+		if err := printJSON(out, r); err != nil {
 			return err
 		}
 	} else if err := printClusterText(out, r, now); err != nil {

@@ -5,19 +5,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/yaml"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
 	"github.com/bulkhead-k8s/bulkhead/components/why"
@@ -92,27 +88,4 @@ func (c *whyCommand) dryRun(in io.Reader, config *rest.Config, r *why.Request) (
 		return nil, err
 	}
 	return why.DryRun(config, object)
-}
-
-func validateOutput(output string, formats ...string) error {
-	if slices.Contains(formats, output) {
-		return nil
-	}
-	last := len(formats) - 1
-	return fmt.Errorf("invalid output format %q: use %s or %s", output, strings.Join(formats[:last], ", "), formats[last])
-}
-
-// printStructured prints JSON or YAML.
-func printStructured(out io.Writer, output string, value any) error {
-	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(value)
-	}
-	data, err := yaml.Marshal(value)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(data)
-	return err
 }
