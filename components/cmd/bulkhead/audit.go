@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -214,18 +213,6 @@ func eachSource(files []string, flag string, stdin io.Reader, read func(io.Reade
 		}
 	}
 	return nil
-}
-
-func readSource(file string, stdin io.Reader, read func(io.Reader) error) error {
-	if file == "-" {
-		return read(stdin)
-	}
-	opened, err := os.Open(file)
-	if err != nil {
-		return fmt.Errorf("%w; give a file that exists, or - for standard input", err)
-	}
-	defer opened.Close() //nolint:errcheck // it was only read
-	return read(opened)
 }
 
 func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, report *auditreport.Report,

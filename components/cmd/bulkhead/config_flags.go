@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +25,7 @@ import (
 
 // readConfig reads a file of kind Installation. "-" is the standard input.
 func readConfig(path string, in io.Reader) (*installation.Installation, error) {
-	data, err := readFileOr(path, in)
+	data, err := readInput(path, in, 2)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
@@ -35,13 +34,6 @@ func readConfig(path string, in io.Reader) (*installation.Installation, error) {
 		return nil, fmt.Errorf("invalid configuration %s:\n%w", path, err)
 	}
 	return config, nil
-}
-
-func readFileOr(path string, in io.Reader) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(io.LimitReader(in, 1<<21))
-	}
-	return os.ReadFile(path)
 }
 
 // configFlags returns the flags of `bulkhead install` with the values of the file. A field that is

@@ -106,13 +106,10 @@ func (o *reportOptions) run(cmd *cobra.Command, file string) error {
 }
 
 func readReport(file string, stdin io.Reader) (report *nodeisolationreport.NodeIsolationReport, err error) {
-	err = readSource(file, stdin, func(r io.Reader) error {
-		data, err := io.ReadAll(io.LimitReader(r, nodeisolationreport.MaxBytes+1))
-		if err == nil {
-			report, err = nodeisolationreport.Parse(data)
-		}
-		return err
-	})
+	data, err := readInput(file, stdin, nodeisolationreport.MaxBytes>>20)
+	if err == nil {
+		report, err = nodeisolationreport.Parse(data)
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("cannot read the report %s: %w", file, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,17 +67,9 @@ func (f *clusterFlags) here(ctx context.Context) (*rulebook.Here, error) {
 // dryRun reads the file of -f and completes the request with it.
 func (c *whyCommand) dryRun(in io.Reader, config *rest.Config, r *why.Request) (
 	func(context.Context, *why.Request) why.Write, error) {
-	if c.file != "-" {
-		opened, err := os.Open(c.file)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the object: %w; give a file that exists, or - for standard input", err)
-		}
-		defer opened.Close() //nolint:errcheck // it was only read
-		in = opened
-	}
-	data, err := io.ReadAll(io.LimitReader(in, why.MaxObject+1))
+	data, err := readInput(c.file, in, why.MaxObject>>20)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the object in %s: %w; give a file, or - for standard input", c.file, err)
+		return nil, fmt.Errorf("cannot read the object in %s: %w", c.file, err)
 	}
 	object, err := why.ParseObject(data)
 	if err != nil {
