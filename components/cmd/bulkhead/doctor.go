@@ -13,9 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
 	"github.com/bulkhead-k8s/bulkhead/components/doctor"
-	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
@@ -111,27 +109,17 @@ func (o *doctorOptions) run(cmd *cobra.Command) error {
 
 // connect returns the options for the cluster of the kubeconfig.
 func (o *doctorOptions) connect() (doctor.Options, error) {
-	config, err := anywhereOrAdminConfig(o.kubeconfig)
+	status, client, err := connectStatus(o.kubeconfig, o.layout, o.timeout, !o.noCertificates)
 	if err != nil {
-		return doctor.Options{}, fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
+		return doctor.Options{}, err
 	}
-	config.QPS = -1 // the number of requests is small, so they need no throttle
-	client, err := cluster.NewForConfig(config)
-	if err != nil {
-		return doctor.Options{}, fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
-	}
-	options := doctor.Options{Client: client.Kubernetes, Server: client, Version: buildVersion(), Now: time.Now,
-		Status: clusterstatus.Options{Client: client.Kubernetes, ProxiedNodes: client.ProxiedNodes, Layout: o.layout,
-			HostTimeout: o.timeout, Now: time.Now},
+	return doctor.Options{Client: client.Kubernetes, Server: client, Version: buildVersion(), Now: time.Now,
+		Status:  status,
 		Metrics: preflight.ServerMetrics(client.Kubernetes.Discovery().RESTClient()),
 		Scopes: func(ctx context.Context) ([]doctor.Scope, error) {
 			return doctorScopes(ctx, client.Kubernetes, time.Now())
 		},
-	}
-	if !o.noCertificates {
-		options.Status.Exec = clusterstatus.NewExec(config, client.Kubernetes)
-	}
-	return options, nil
+	}, nil
 }
 
 // doctorScopes returns what `bulkhead scope list` shows.
