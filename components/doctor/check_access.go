@@ -21,12 +21,12 @@ func checkBindings(ctx context.Context, in *inputs) ([]Finding, error) {
 	if err != nil || len(installed) == 0 {
 		return nil, err
 	}
-	bindings, err := preflight.Bindings(ctx, in.Client, installed[0].Entry.Profile)
+	bindings, err := preflight.Bindings(ctx, preflight.Input{Client: in.Client, Profile: installed[0].Entry.Profile})
 	if err != nil {
 		return nil, err
 	}
 	found := fromPreflight(bindings, "kubectl edit the binding and remove the subject, or delete the binding")
-	nameless, err := preflight.NamelessNodes(ctx, in.Client)
+	nameless, err := preflight.NamelessNodes(ctx, preflight.Input{Client: in.Client})
 	found = append(found, fromPreflight(nameless, "give the kubelet a certificate for system:node:<name>")...)
 	if err != nil || !hasScopes(installed) {
 		return found, err

@@ -36,28 +36,15 @@ func fromStatus(found []clusterstatus.Finding) []Finding {
 	return all
 }
 
-func checkHosts(_ context.Context, in *inputs) ([]Finding, error) {
-	r, err := in.report()
-	if err != nil {
-		return nil, err
+// checkArea has the findings of one area of `bulkhead status --cluster`.
+func checkArea(area clusterstatus.Area) func(context.Context, *inputs) ([]Finding, error) {
+	return func(_ context.Context, in *inputs) ([]Finding, error) {
+		r, err := in.report()
+		if err != nil {
+			return nil, err
+		}
+		return fromStatus(r.Problems(area)), nil
 	}
-	return fromStatus(r.Problems(clusterstatus.AreaHosts)), nil
-}
-
-func checkDrift(_ context.Context, in *inputs) ([]Finding, error) {
-	r, err := in.report()
-	if err != nil {
-		return nil, err
-	}
-	return fromStatus(r.Problems(clusterstatus.AreaDrift)), nil
-}
-
-func checkKubeadm(_ context.Context, in *inputs) ([]Finding, error) {
-	r, err := in.report()
-	if err != nil {
-		return nil, err
-	}
-	return fromStatus(r.Problems(clusterstatus.AreaKubeadm)), nil
 }
 
 // checkCertificates reports a host whose certificates are unknown as not checked.

@@ -6,6 +6,8 @@ package doctor
 import (
 	"context"
 	"slices"
+
+	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
 )
 
 // Check is one check of an installation.
@@ -30,7 +32,8 @@ var checks = []Check{
 	{"webhook", "the authorization file in force, node-restriction's registration, writes without it",
 		"node-restriction does not check some or all of what nodes write", checkWebhook},
 	{"hosts", "Bulkhead on each control-plane host: installed, used by kube-apiserver, pods ready",
-		"requests that reach the API server of such a host are decided with less than Bulkhead's rules", checkHosts},
+		"requests that reach the API server of such a host are decided with less than Bulkhead's rules",
+		checkArea(clusterstatus.AreaHosts)},
 	{"objects", "Bulkhead's objects in the API, compared with what `bulkhead install` writes",
 		"a component lacks a right that it needs, or has one that it must not have", checkObjects},
 	{"certificates", "the end of each certificate of Bulkhead on the control-plane hosts",
@@ -48,9 +51,10 @@ var checks = []Check{
 	{"bindings", "RBAC bindings that give nodes more rights, and nodes without a name",
 		"these rights are in force whenever node-authorizer does not decide", checkBindings},
 	{"drift", "the same version, profile, mode and configuration on all control-plane hosts",
-		"the answer to a request depends on which API server gets it", checkDrift},
+		"the answer to a request depends on which API server gets it", checkArea(clusterstatus.AreaDrift)},
 	{"kubeadm", "ConfigMap kubeadm-config, from which `kubeadm upgrade` writes kube-apiserver",
-		"the next kubeadm command writes a kube-apiserver that does not match the host", checkKubeadm},
+		"the next kubeadm command writes a kube-apiserver that does not match the host",
+		checkArea(clusterstatus.AreaKubeadm)},
 	{"version", "the API server's version, and whether all API servers have the same image",
 		"Bulkhead's rules are tested against other versions of Kubernetes", checkVersion},
 	{"restarts", "restarts of kube-apiserver and of Bulkhead's static pods in the last day",

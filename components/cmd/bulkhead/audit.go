@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -80,8 +79,8 @@ func newAuditCommand() *cobra.Command {
 }
 
 func (o *auditOptions) validate() error {
-	if !slices.Contains([]string{"text", "json", "installation"}, o.output) {
-		return fmt.Errorf("invalid output format %q: use text, json or installation", o.output)
+	if err := validateOutput(o.output, "text", "json", "installation"); err != nil {
+		return err
 	}
 	kinds, stdin := 0, 0
 	for _, files := range [][]string{o.logs, o.metrics, o.auditLogs} {
@@ -138,7 +137,7 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 	}
 	switch o.output {
 	case "json":
-		err = printAuditJSON(cmd.OutOrStdout(), result)
+		err = printJSON(cmd.OutOrStdout(), result)
 	case "installation":
 		printAuditNotes(cmd.ErrOrStderr(), result.Notes)
 		if incomplete == nil {
@@ -214,18 +213,6 @@ func eachSource(files []string, flag string, stdin io.Reader, read func(io.Reade
 		}
 	}
 	return nil
-}
-
-func readSource(file string, stdin io.Reader, read func(io.Reader) error) error {
-	if file == "-" {
-		return read(stdin)
-	}
-	opened, err := os.Open(file)
-	if err != nil {
-		return fmt.Errorf("%w; give a file that exists, or - for standard input", err)
-	}
-	defer opened.Close() //nolint:errcheck // it was only read
-	return read(opened)
 }
 
 func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, report *auditreport.Report,

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,12 +14,6 @@ import (
 
 // shownFindings is how many entries the text has. JSON has all.
 const shownFindings = 30
-
-func printAuditJSON(out io.Writer, result *auditResult) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(result)
-}
 
 func printAuditText(out io.Writer, result *auditResult) error {
 	var b strings.Builder

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -43,20 +42,19 @@ one must be renewed now. The row ca is Bulkhead's own CA, which no program renew
 			"  bulkhead certs status -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := common.certificatePolicy(cmd.Flags(), policy)
+			if err := validateOutput(output, "table", "json"); err != nil {
+				return err
+			}
+			record, err := common.lastRecord()
 			if err != nil {
 				return err
 			}
+			policy := certificatePolicy(cmd.Flags(), policy, record)
 			all := append(common.layout.Rotator(policy, time.Now).Status(), authority(common.layout)...)
-			switch output {
-			case "table":
-				return printCertificates(cmd.OutOrStdout(), all)
-			case "json":
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(all)
+			if output == "json" {
+				return printJSON(cmd.OutOrStdout(), all)
 			}
-			return fmt.Errorf("invalid output format %q: use table or json", output)
+			return printCertificates(cmd.OutOrStdout(), all)
 		},
 	}
 	common.addState(cmd.Flags())
@@ -110,10 +108,11 @@ continuously.`,
 			"  bulkhead certs renew --all",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			policy, err := common.certificatePolicy(cmd.Flags(), policy)
+			record, err := common.lastRecord()
 			if err != nil {
 				return err
 			}
+			policy := certificatePolicy(cmd.Flags(), policy, record)
 			if err := host.ValidatePolicy(policy); err != nil {
 				return err
 			}

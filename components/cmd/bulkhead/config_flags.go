@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +25,7 @@ import (
 
 // readConfig reads a file of kind Installation. "-" is the standard input.
 func readConfig(path string, in io.Reader) (*installation.Installation, error) {
-	data, err := readFileOr(path, in)
+	data, err := readInput(path, in, 2)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
@@ -37,13 +36,6 @@ func readConfig(path string, in io.Reader) (*installation.Installation, error) {
 	return config, nil
 }
 
-func readFileOr(path string, in io.Reader) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(io.LimitReader(in, 1<<21))
-	}
-	return os.ReadFile(path)
-}
-
 // configFlags returns the flags of `bulkhead install` with the values of the file. A field that is
 // absent has the default value. So the installation does not depend on the one before. A flag that
 // neither the file nor the record sets is left out: the installer distinguishes that from a default.
@@ -51,9 +43,6 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 	var modes []string
 	for _, id := range slices.Sorted(maps.Keys(c.Rules.Modes)) {
 		modes = append(modes, id+"="+c.Rules.Modes[id])
-	}
-	if r == nil {
-		r = &controlplane.Record{}
 	}
 	values := map[string]string{
 		"profile":                    cmp.Or(c.Profile, string(controlplane.Hardened)),
@@ -97,7 +86,7 @@ func orDuration(d *metav1.Duration, otherwise time.Duration) string {
 
 // applyConfig sets the flags that the user did not set, and reports those that override the file.
 func (f *hostFlags) applyConfig(out io.Writer, fs *pflag.FlagSet, c *installation.Installation) error {
-	record, err := controlplane.ReadRecord(f.layout)
+	record, err := f.lastRecord()
 	if err != nil {
 		return err
 	}

@@ -5,20 +5,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/yaml"
 
-	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
 	"github.com/bulkhead-k8s/bulkhead/components/doctor"
-	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
@@ -77,10 +72,10 @@ func newDoctorCommand() *cobra.Command {
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command) error {
-	switch {
-	case !slices.Contains([]string{"table", "json", "yaml"}, o.output):
-		return fmt.Errorf("invalid output format %q: use table, json or yaml", o.output)
-	case o.timeout <= 0:
+	if err := validateOutput(o.output, "table", "json", "yaml"); err != nil {
+		return err
+	}
+	if o.timeout <= 0 {
 		return fmt.Errorf("invalid --host-timeout=%v: it must be more than 0", o.timeout)
 	}
 	options, err := o.connect()
@@ -114,27 +109,17 @@ func (o *doctorOptions) run(cmd *cobra.Command) error {
 
 // connect returns the options for the cluster of the kubeconfig.
 func (o *doctorOptions) connect() (doctor.Options, error) {
-	config, err := anywhereOrAdminConfig(o.kubeconfig)
+	status, client, err := connectStatus(o.kubeconfig, o.layout, o.timeout, !o.noCertificates)
 	if err != nil {
-		return doctor.Options{}, fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
+		return doctor.Options{}, err
 	}
-	config.QPS = -1 // the number of requests is small, so they need no throttle
-	client, err := cluster.NewForConfig(config)
-	if err != nil {
-		return doctor.Options{}, fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
-	}
-	options := doctor.Options{Client: client.Kubernetes, Server: client, Version: buildVersion(), Now: time.Now,
-		Status: clusterstatus.Options{Client: client.Kubernetes, ProxiedNodes: client.ProxiedNodes, Layout: o.layout,
-			HostTimeout: o.timeout, Now: time.Now},
+	return doctor.Options{Client: client.Kubernetes, Server: client, Version: buildVersion(), Now: time.Now,
+		Status:  status,
 		Metrics: preflight.ServerMetrics(client.Kubernetes.Discovery().RESTClient()),
 		Scopes: func(ctx context.Context) ([]doctor.Scope, error) {
 			return doctorScopes(ctx, client.Kubernetes, time.Now())
 		},
-	}
-	if !o.noCertificates {
-		options.Status.Exec = clusterstatus.NewExec(config, client.Kubernetes)
-	}
-	return options, nil
+	}, nil
 }
 
 // doctorScopes returns what `bulkhead scope list` shows.
@@ -167,18 +152,10 @@ func doctorScopes(ctx context.Context, client kubernetes.Interface, now time.Tim
 // printDoctor returns errReported if something is urgent or soon.
 func printDoctor(out io.Writer, r *doctor.Report, output string) error {
 	var err error
-	switch output {
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(r)
-	case "yaml":
-		var text []byte
-		if text, err = yaml.Marshal(r); err == nil {
-			_, err = out.Write(text)
-		}
-	default:
+	if output == "table" {
 		err = r.Print(out)
+	} else {
+		err = printStructured(out, output, r)
 	}
 	if err == nil && !r.Healthy() {
 		err = errReported

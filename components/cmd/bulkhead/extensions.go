@@ -19,6 +19,7 @@ const (
 	nodeSelectorFlag = "kubelet-node-selector"
 	modeFlag         = "mode"
 	auditForFlag     = "audit-for"
+	kubeletAPIFlag   = "kubelet-api"
 	extendTokensFlag = "extend-token-expiration" //nolint:gosec // the name of a flag
 
 	failurePolicyFlag    = "node-restriction-failure-policy"
@@ -108,17 +109,10 @@ func (f *extensionFlags) validate() error {
 	return errors.Join(errs...)
 }
 
-// extensions returns the settings from the flags. For a flag that is not set, it returns the recorded
-// value of the installation on this host.
-func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (controlplane.Extensions, error) {
-	record, err := controlplane.ReadRecord(f.layout)
-	if err := errors.Join(err, given.validate()); err != nil {
-		return controlplane.Extensions{}, err
-	}
-	var b controlplane.Extensions
-	if record != nil {
-		b = record.Extensions
-	}
+// extensions returns the settings from valid flags. For a flag that is not set, it returns the
+// recorded value.
+func extensions(fs *pflag.FlagSet, given *extensionFlags, record *controlplane.Record) controlplane.Extensions {
+	b := record.Extensions
 	if fs.Changed(modeFlag) {
 		b.AuditOnly = given.install == auditMode
 	}
@@ -155,7 +149,7 @@ func (f *hostFlags) extensions(fs *pflag.FlagSet, given *extensionFlags) (contro
 	if fs.Changed(nodeSelectorFlag) {
 		b.NodeSelector = given.nodeSelector
 	}
-	return b, nil
+	return b
 }
 
 // orNil returns nil for an empty map: an empty value of a flag restores the default.

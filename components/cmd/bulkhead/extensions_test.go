@@ -41,12 +41,12 @@ func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var (
-				common     hostFlags
-				extensions extensionFlags
+				common hostFlags
+				given  extensionFlags
 			)
 			fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 			common.add(fs)
-			extensions.add(fs)
+			given.add(fs)
 			common.layout.State = t.TempDir()
 			if tc.record != "" {
 				writeRecord(t, common.layout.State, tc.record)
@@ -54,8 +54,8 @@ func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := common.extensions(fs, &extensions)
-			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			record, err := common.lastRecord()
+			if diff := cmp.Diff(tc.want, extensions(fs, &given, record)); diff != "" || err != nil {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}
 		})

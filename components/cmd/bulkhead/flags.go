@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,20 +71,22 @@ func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) 
 		"Renew a certificate when less than this is left. Without this flag, the value of the last install.")
 }
 
-// certificatePolicy returns the policy from the flags. For a flag that is not set, it returns the
-// recorded value of the installation on this host.
-func (f *hostFlags) certificatePolicy(fs *pflag.FlagSet, p pki.Policy) (pki.Policy, error) {
+// lastRecord returns the record of the installation on this host, or an empty one.
+func (f *hostFlags) lastRecord() (*controlplane.Record, error) {
 	record, err := controlplane.ReadRecord(f.layout)
-	if err != nil || record == nil {
-		return p, err
-	}
+	return cmp.Or(record, &controlplane.Record{}), err
+}
+
+// certificatePolicy returns the policy from the flags. For a flag that is not set, it returns the
+// recorded value.
+func certificatePolicy(fs *pflag.FlagSet, p pki.Policy, record *controlplane.Record) pki.Policy {
 	if recorded := record.Certificates.Validity; recorded > 0 && !fs.Changed("cert-validity") {
 		p.Validity = recorded
 	}
 	if recorded := record.Certificates.RenewBefore; recorded > 0 && !fs.Changed("cert-renew-before") {
 		p.RenewBefore = recorded
 	}
-	return p, nil
+	return p
 }
 
 // requireRoot returns an error before a run that would fail half-way without root.
@@ -207,12 +210,11 @@ func defaultImage(version string) string {
 	return "ghcr.io/bulkhead-k8s/bulkhead:" + strings.ReplaceAll(version, "+", "-")
 }
 
-// image returns the value of --image. If the flag is not set, it returns the recorded image, if the
-// user chose one. Otherwise it returns the default image of this version.
-func (f *hostFlags) image(fs *pflag.FlagSet, value string) (string, error) {
-	record, err := controlplane.ReadRecord(f.layout)
-	if err != nil || record == nil || fs.Changed("image") || record.Image == defaultImage(record.Version) {
-		return value, err
+// chosenImage returns the value of --image. If the flag is not set, it returns the recorded image, if
+// the user chose one. Otherwise it returns the default image of this version.
+func chosenImage(fs *pflag.FlagSet, value string, record *controlplane.Record) string {
+	if fs.Changed("image") || record.Image == defaultImage(record.Version) {
+		return value
 	}
-	return record.Image, nil
+	return cmp.Or(record.Image, value)
 }

@@ -51,12 +51,11 @@ func TestReinstallKeepsUnsetFlags(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			image, err := common.image(fs, *value)
-			if err != nil || image != tc.image {
-				t.Errorf("image %s, want %s (%v)", image, tc.image, err)
+			record, err := common.lastRecord()
+			if image := chosenImage(fs, *value, record); image != tc.image {
+				t.Errorf("image %s, want %s", image, tc.image)
 			}
-			policy, err = common.certificatePolicy(fs, policy)
-			if diff := cmp.Diff(tc.policy, policy); diff != "" || err != nil {
+			if diff := cmp.Diff(tc.policy, certificatePolicy(fs, policy, record)); diff != "" || err != nil {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}
 		})

@@ -160,17 +160,22 @@ func (f *installFlags) resolve(fs *pflag.FlagSet, in io.Reader, out io.Writer) (
 
 // remember sets options whose flags are not set to the recorded values of the installation on this
 // host.
-func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, extensions *extensionFlags, policy string,
+func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, given *extensionFlags, policy string,
 	kubeletAPI bool) error {
-	var errs [6]error
-	o.Image, errs[0] = f.image(fs, o.Image)
-	o.Certificates, errs[1] = f.certificatePolicy(fs, o.Certificates)
-	o.Extensions, errs[2] = f.extensions(fs, extensions)
-	o.Policy, errs[3] = f.policy(fs, policy)
-	o.KubeletAPI, errs[4] = f.kubeletAPI(fs, kubeletAPI)
-	o.NodeScope, errs[5] = f.nodeScope(fs, o.Profile, o.NodeScope)
-	o.KubeletAPISaid = fs.Changed(kubeletAPIFlag)
+	record, err := f.lastRecord()
+	if err != nil {
+		return err
+	}
+	o.Image = chosenImage(fs, o.Image, record)
+	o.Certificates = certificatePolicy(fs, o.Certificates, record)
+	o.Extensions = extensions(fs, given, record)
+	o.KubeletAPI, o.KubeletAPISaid = record.KubeletAPI, fs.Changed(kubeletAPIFlag)
+	if o.KubeletAPISaid {
+		o.KubeletAPI = &kubeletAPI
+	}
+	o.NodeScope = nodeScope(fs, o.Profile, o.NodeScope, record)
 	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed("rule-mode") ||
 		fs.Changed(proxyFlagsFlag) || fs.Changed(nodeSelectorFlag)
-	return errors.Join(errs[:]...)
+	o.Policy, err = nodePolicy(fs, policy, record)
+	return errors.Join(err, given.validate())
 }

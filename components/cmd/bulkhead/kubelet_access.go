@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -55,8 +54,8 @@ command can run anywhere, and changes nothing.`,
 }
 
 func printKubeletAccess(ctx context.Context, out io.Writer, client kubernetes.Interface, output string) error {
-	if output != "table" && output != "json" {
-		return fmt.Errorf("-o %s: it is one of table and json", output)
+	if err := validateOutput(output, "table", "json"); err != nil {
+		return err
 	}
 	roles, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -68,9 +67,7 @@ func printKubeletAccess(ctx context.Context, out io.Writer, client kubernetes.In
 	}
 	grantees := kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items})
 	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(grantees)
+		return printJSON(out, grantees)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "WHO\tVERBS ON NODES/PROXY\tBY\tLOSES IN STRICT MODE")

@@ -33,11 +33,10 @@ func addNodeScopeFlags(fs *pflag.FlagSet, s *scope.Options) {
 // nodeScope returns the settings from the flags. For a flag that is not set, it returns the
 // recorded value. So an upgrade without the flags keeps every scope. The profile in-tree does not
 // use the record.
-func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, said scope.Options) (scope.Options,
-	error) {
-	record, err := controlplane.ReadRecord(f.layout)
-	if err != nil || record == nil || profile == controlplane.InTree {
-		return said, err
+func nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, said scope.Options, record *controlplane.Record,
+) scope.Options {
+	if profile == controlplane.InTree {
+		return said
 	}
 	if !fs.Changed(nodeScopeFlag) {
 		said.On = record.NodeScope.On
@@ -45,7 +44,7 @@ func (f *hostFlags) nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, s
 	if !fs.Changed(customResourcesFlag) && said.On {
 		said.CustomResources = record.NodeScope.CustomResources
 	}
-	return said, nil
+	return said
 }
 
 // nodeScopeOf describes in one line how many accounts an installation scopes.

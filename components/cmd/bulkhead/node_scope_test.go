@@ -76,8 +76,8 @@ func TestNodeScopeFlagPrecedence(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := common.nodeScope(fs, tc.profile, got)
-			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			record, err := common.lastRecord()
+			if diff := cmp.Diff(tc.want, nodeScope(fs, tc.profile, got, record)); diff != "" || err != nil {
 				t.Errorf("%v, -want +got:\n%s", err, diff)
 			}
 		})

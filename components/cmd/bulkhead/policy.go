@@ -14,14 +14,10 @@ import (
 
 const policyFlag = "node-restriction-config"
 
-// policy returns the settings for node-restriction's file. If the flag is not set, it returns the
+// nodePolicy returns the settings for node-restriction's file. If the flag is not set, it returns the
 // recorded setting.
-func (f *hostFlags) policy(fs *pflag.FlagSet, file string) (controlplane.Policy, error) {
+func nodePolicy(fs *pflag.FlagSet, file string, record *controlplane.Record) (controlplane.Policy, error) {
 	if !fs.Changed(policyFlag) {
-		record, err := controlplane.ReadRecord(f.layout)
-		if err != nil || record == nil {
-			return controlplane.Policy{}, err
-		}
 		return controlplane.Policy{Own: record.Policy.Own}, nil
 	}
 	if file == "" {

@@ -49,7 +49,11 @@ func TestPolicyFlag(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			got, err := common.policy(fs, *value)
+			record, err := common.lastRecord()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := nodePolicy(fs, *value, record)
 			if diff := cmp.Diff(tc.want, got); diff != "" || (err == nil) != tc.ok {
 				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}

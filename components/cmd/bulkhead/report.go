@@ -66,9 +66,10 @@ func newReportRenderCommand() *cobra.Command {
 }
 
 func (o *reportOptions) run(cmd *cobra.Command, file string) error {
+	if err := validateOutput(o.output, "html", "junit", "yaml"); err != nil {
+		return err
+	}
 	switch {
-	case o.output != "html" && o.output != "junit" && o.output != "yaml":
-		return fmt.Errorf("invalid output format %q: use html, junit or yaml", o.output)
 	case o.compare != "" && o.output != "html":
 		return fmt.Errorf("cannot compare reports in format %s: use -o html", o.output)
 	case len(o.links) != 0 && (o.compare == "" || len(o.links) != 2):
@@ -105,13 +106,10 @@ func (o *reportOptions) run(cmd *cobra.Command, file string) error {
 }
 
 func readReport(file string, stdin io.Reader) (report *nodeisolationreport.NodeIsolationReport, err error) {
-	err = readSource(file, stdin, func(r io.Reader) error {
-		data, err := io.ReadAll(io.LimitReader(r, nodeisolationreport.MaxBytes+1))
-		if err == nil {
-			report, err = nodeisolationreport.Parse(data)
-		}
-		return err
-	})
+	data, err := readInput(file, stdin, nodeisolationreport.MaxBytes>>20)
+	if err == nil {
+		report, err = nodeisolationreport.Parse(data)
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("cannot read the report %s: %w", file, err)
 	}

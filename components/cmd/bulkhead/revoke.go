@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,7 +132,7 @@ func (f *revokeFlags) read(stdin io.Reader) (toRevoke, error) {
 		}
 	}
 	for _, name := range f.certificates {
-		data, err := readInput(name, stdin)
+		data, err := readInput(name, stdin, 16)
 		if err == nil {
 			err = wanted.addCertificate(data, f.comment)
 		}
@@ -142,7 +141,7 @@ func (f *revokeFlags) read(stdin io.Reader) (toRevoke, error) {
 		}
 	}
 	for _, name := range f.crls {
-		data, err := readInput(name, stdin)
+		data, err := readInput(name, stdin, 16)
 		if err != nil {
 			return wanted, fmt.Errorf("cannot use --crl=%s: %w", name, err)
 		}
@@ -152,11 +151,4 @@ func (f *revokeFlags) read(stdin io.Reader) (toRevoke, error) {
 		return wanted, errors.New("there is nothing to revoke: give --certificate, --credential-id or --crl")
 	}
 	return wanted, nil
-}
-
-func readInput(name string, stdin io.Reader) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(io.LimitReader(stdin, 16<<20))
-	}
-	return os.ReadFile(name)
 }

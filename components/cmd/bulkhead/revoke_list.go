@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -34,8 +33,8 @@ type revokedCRL struct {
 
 // listRevoked prints the revocation list of the cluster.
 func listRevoked(ctx context.Context, out io.Writer, client kubernetes.Interface, output string, now time.Time) error {
-	if output != "table" && output != "json" {
-		return fmt.Errorf("-o %s: it is one of table and json", output)
+	if err := validateOutput(output, "table", "json"); err != nil {
+		return err
 	}
 	list, err := client.CoreV1().ConfigMaps(revocationlist.Namespace).Get(ctx, revocationlist.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -51,9 +50,7 @@ func listRevoked(ctx context.Context, out io.Writer, client kubernetes.Interface
 		return err
 	}
 	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]any{"credentials": append([]revocationlist.Entry{}, entries...), "lists": crls})
+		return printJSON(out, map[string]any{"credentials": append([]revocationlist.Entry{}, entries...), "lists": crls})
 	}
 	if len(entries)+len(crls) == 0 {
 		_, err := fmt.Fprintln(out, "nothing is revoked")

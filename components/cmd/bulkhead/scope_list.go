@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -79,8 +78,8 @@ func anywhereConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 func printScopes(ctx context.Context, out io.Writer, client kubernetes.Interface, output string, now time.Time) error {
-	if output != "table" && output != "json" {
-		return fmt.Errorf("-o %s: it is one of table and json", output)
+	if err := validateOutput(output, "table", "json"); err != nil {
+		return err
 	}
 	hosts, err := scopeHosts(ctx, client, now)
 	if err != nil {
@@ -91,9 +90,7 @@ func printScopes(ctx context.Context, out io.Writer, client kubernetes.Interface
 		return err
 	}
 	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]any{"accounts": accounts, "hosts": hosts})
+		return printJSON(out, map[string]any{"accounts": accounts, "hosts": hosts})
 	}
 	return scopeTable(out, accounts, hosts)
 }

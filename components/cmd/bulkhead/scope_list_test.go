@@ -192,7 +192,7 @@ func TestScopeListProblems(t *testing.T) {
 		!strings.Contains(err.Error(), "node scope is not installed") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := scopeOutput(t, "yaml"); err == nil || !strings.Contains(err.Error(), "-o yaml") {
+	if _, err := scopeOutput(t, "yaml"); err == nil || !strings.Contains(err.Error(), `"yaml": use table or json`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,8 +73,8 @@ nothing. The log is on the control-plane hosts, where --audit-log-path says.`,
 }
 
 func (o suggestOptions) validate() error {
-	if o.output != "table" && o.output != "json" {
-		return fmt.Errorf("-o %s: it is one of table and json", o.output)
+	if err := validateOutput(o.output, "table", "json"); err != nil {
+		return err
 	}
 	if len(o.logs) == 0 {
 		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - to " +
@@ -134,19 +133,12 @@ func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface,
 // next request.
 func readLog(ctx context.Context, file string, stdin io.Reader, log *scopesuggest.Log,
 	s *scopesuggest.Suggester) error {
-	in := stdin
-	if file != "-" {
-		opened, err := os.Open(file)
-		if err != nil {
-			return fmt.Errorf("--audit-log: %w", err)
-		}
-		defer opened.Close() //nolint:errcheck // it was only read
-		in = opened
-	}
-	err := log.Read(in, func(seen scopesuggest.Request) {
-		if ctx.Err() == nil {
-			s.See(ctx, seen)
-		}
+	err := readSource(file, stdin, func(in io.Reader) error {
+		return log.Read(in, func(seen scopesuggest.Request) {
+			if ctx.Err() == nil {
+				s.See(ctx, seen)
+			}
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("--audit-log=%s: %w", file, err)

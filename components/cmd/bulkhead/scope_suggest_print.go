@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -20,9 +19,7 @@ import (
 func printSuggestion(out io.Writer, output string, account scopelist.Account, stats scopesuggest.LogStats,
 	s scopesuggest.Suggestion) error {
 	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(map[string]any{"seen": stats, "suggestion": s})
+		return printJSON(out, map[string]any{"seen": stats, "suggestion": s})
 	}
 	printStats(out, account, stats)
 	if err := suggestionTable(out, s.Resources); err != nil {

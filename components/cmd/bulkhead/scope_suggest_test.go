@@ -108,7 +108,7 @@ func TestScopeSuggestErrors(t *testing.T) {
 		{"no namespace", []string{"collector", "--audit-log=-"}, "want NAMESPACE/SERVICEACCOUNT"},
 		{"no name of an account", []string{"ns/Collector", "--audit-log=-"}, "is no ServiceAccount"},
 		{"no log", []string{"ns/collector"}, "--audit-log is missing"},
-		{"another form", []string{"ns/collector", "--audit-log=-", "-o", "yaml"}, "one of table and json"},
+		{"another form", []string{"ns/collector", "--audit-log=-", "-o", "yaml"}, "use table or json"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cmd := newScopeSuggestCommand()

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -62,10 +63,7 @@ func newStatusCommand() *cobra.Command {
 				return nil
 			}
 			common.printComponents(cmd.Context(), out, client)
-			policy, err := common.certificatePolicy(cmd.Flags(), policy)
-			if err != nil {
-				return err
-			}
+			policy := certificatePolicy(cmd.Flags(), policy, cmp.Or(record, &controlplane.Record{}))
 			_, _ = fmt.Fprintln(out)
 			return printCertificates(out, common.layout.Rotator(policy, time.Now).Status())
 		},

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/clusterstatus"
 	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
+	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
@@ -88,19 +88,9 @@ func (c *clusterStatus) run(cmd *cobra.Command, common *hostFlags, output string
 	if !cmd.Flags().Changed("kubeconfig") {
 		kubeconfig = ""
 	}
-	config, err := anywhereOrAdminConfig(kubeconfig)
+	options, _, err := connectStatus(kubeconfig, common.layout, c.timeout, !c.noCertificates)
 	if err != nil {
-		return fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
-	}
-	config.QPS = -1 // the number of requests is small, so they need no throttle
-	client, err := cluster.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
-	}
-	options := clusterstatus.Options{Client: client.Kubernetes, ProxiedNodes: client.ProxiedNodes, Layout: common.layout,
-		HostTimeout: c.timeout, Now: time.Now}
-	if !c.noCertificates {
-		options.Exec = clusterstatus.NewExec(config, client.Kubernetes)
+		return err
 	}
 	progress := startProgress(cmd.ErrOrStderr())
 	progress.step("hosts and nodes", 0, 1)
@@ -112,12 +102,31 @@ func (c *clusterStatus) run(cmd *cobra.Command, common *hostFlags, output string
 	return printCluster(cmd.OutOrStdout(), report, output, time.Now())
 }
 
+// connectStatus connects to the cluster, and returns the sources of `bulkhead status --cluster`.
+func connectStatus(kubeconfig string, layout host.Layout, hostTimeout time.Duration, certificates bool) (
+	clusterstatus.Options, *cluster.Client, error) {
+	var options clusterstatus.Options
+	config, err := anywhereOrAdminConfig(kubeconfig)
+	if err != nil {
+		return options, nil, fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
+	}
+	config.QPS = -1 // the number of requests is small, so they need no throttle
+	client, err := cluster.NewForConfig(config)
+	if err != nil {
+		return options, nil, fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
+	}
+	options = clusterstatus.Options{Client: client.Kubernetes, ProxiedNodes: client.ProxiedNodes, Layout: layout,
+		HostTimeout: hostTimeout, Now: time.Now}
+	if certificates {
+		options.Exec = clusterstatus.NewExec(config, client.Kubernetes)
+	}
+	return options, client, nil
+}
+
 // printCluster returns a findingsError if the report has failed.
 func printCluster(out io.Writer, r *clusterstatus.Report, output string, now time.Time) error {
 	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(r); err != nil {
+		if err := printJSON(out, r); err != nil {
 			return err
 		}
 	} else if err := printClusterText(out, r, now); err != nil {

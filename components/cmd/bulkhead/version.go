@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -42,16 +41,14 @@ type supportedVersions struct {
 }
 
 func printVersion(out io.Writer, format string, build version.Info) error {
-	switch format {
-	case "text":
+	if err := validateOutput(format, "text", "json"); err != nil {
+		return err
+	}
+	if format == "text" {
 		_, err := fmt.Fprintf(out, "bulkhead %s (%s, %s)\ncommit %s (%s), of %s\n"+
 			"tested on Kubernetes %s; needs %s or later\n", build.Version, build.GoVersion, build.Platform, build.Commit,
 			build.TreeState, build.BuildDate, supported.TestedText(), supported.Oldest)
 		return err
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(versionDocument{build, supportedVersions{supported.Oldest, supported.Tested()}})
 	}
-	return fmt.Errorf("invalid output format %q: use text or json", format)
+	return printJSON(out, versionDocument{build, supportedVersions{supported.Oldest, supported.Tested()}})
 }

@@ -5,19 +5,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/yaml"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
 	"github.com/bulkhead-k8s/bulkhead/components/why"
@@ -72,17 +67,9 @@ func (f *clusterFlags) here(ctx context.Context) (*rulebook.Here, error) {
 // dryRun reads the file of -f and completes the request with it.
 func (c *whyCommand) dryRun(in io.Reader, config *rest.Config, r *why.Request) (
 	func(context.Context, *why.Request) why.Write, error) {
-	if c.file != "-" {
-		opened, err := os.Open(c.file)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the object: %w; give a file that exists, or - for standard input", err)
-		}
-		defer opened.Close() //nolint:errcheck // it was only read
-		in = opened
-	}
-	data, err := io.ReadAll(io.LimitReader(in, why.MaxObject+1))
+	data, err := readInput(c.file, in, why.MaxObject>>20)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the object in %s: %w; give a file, or - for standard input", c.file, err)
+		return nil, fmt.Errorf("cannot read the object in %s: %w", c.file, err)
 	}
 	object, err := why.ParseObject(data)
 	if err != nil {
@@ -92,27 +79,4 @@ func (c *whyCommand) dryRun(in io.Reader, config *rest.Config, r *why.Request) (
 		return nil, err
 	}
 	return why.DryRun(config, object)
-}
-
-func validateOutput(output string, formats ...string) error {
-	if slices.Contains(formats, output) {
-		return nil
-	}
-	last := len(formats) - 1
-	return fmt.Errorf("invalid output format %q: use %s or %s", output, strings.Join(formats[:last], ", "), formats[last])
-}
-
-// printStructured prints JSON or YAML.
-func printStructured(out io.Writer, output string, value any) error {
-	if output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(value)
-	}
-	data, err := yaml.Marshal(value)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(data)
-	return err
 }

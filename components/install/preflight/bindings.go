@@ -32,8 +32,9 @@ var known = map[string]bool{
 	"kube-system/kubeadm:nodes-kubeadm-config":      true,
 }
 
-// bindingFindings looks for rights that RBAC gives to nodes in addition to Bulkhead's rules.
-func bindingFindings(ctx context.Context, in Input) ([]Finding, error) {
+// Bindings looks for rights that RBAC gives to nodes in addition to Bulkhead's rules. Of the input, it
+// needs the client and the profile.
+func Bindings(ctx context.Context, in Input) ([]Finding, error) {
 	all, err := listBindings(ctx, in)
 	if err != nil {
 		return nil, err

@@ -48,10 +48,10 @@ func joinFindings(ctx context.Context, in Input) ([]Finding, error) {
 			": before `kubeadm join --control-plane`, run `bulkhead prepare` on the new host"}}, nil
 }
 
-// requestFindings looks for users in the group system:nodes without a node name. No authorizer can
+// NamelessNodes looks for users in the group system:nodes without a node name. No authorizer can
 // decide which node's objects they may see. The API does not show certificates that were signed
-// without it (kubeadm, openssl), and the finding says so.
-func requestFindings(ctx context.Context, in Input) ([]Finding, error) {
+// without it (kubeadm, openssl), and the finding says so. Of the input, it needs the client.
+func NamelessNodes(ctx context.Context, in Input) ([]Finding, error) {
 	const check = "nodes without a name"
 	requests, err := in.Client.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
 	if err != nil {

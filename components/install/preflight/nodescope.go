@@ -11,6 +11,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 // accountGroups are the groups of ServiceAccounts that are not limited to one namespace.
@@ -33,7 +34,7 @@ func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 				"ManifestBasedAdmissionControlConfig is off), and one that can be removed through the API would enforce nothing; " +
 				"upgrade first, or install without --node-scope"}}, nil
 	}
-	editors, err := editorsAmongAccounts(ctx, in)
+	editors, err := ScopeEditors(ctx, in.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +48,10 @@ func scopeFindings(ctx context.Context, in Input) ([]Finding, error) {
 		"kube-apiserver takes the webhook from disk, and no binding lets all accounts write ServiceAccounts"}}, nil
 }
 
-// editorsAmongAccounts returns the bindings that let all ServiceAccounts write ServiceAccounts in
-// the whole cluster.
-func editorsAmongAccounts(ctx context.Context, in Input) ([]string, error) {
-	roles, err := in.Client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
+// ScopeEditors returns the bindings that let all ServiceAccounts write ServiceAccounts in the whole
+// cluster, and so remove the node scope of another account.
+func ScopeEditors(ctx context.Context, client kubernetes.Interface) ([]string, error) {
+	roles, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing ClusterRoles: %w", err)
 	}
@@ -58,7 +59,7 @@ func editorsAmongAccounts(ctx context.Context, in Input) ([]string, error) {
 	for _, role := range roles.Items {
 		editing[role.Name] = slices.ContainsFunc(role.Rules, writesAccounts)
 	}
-	bindings, err := in.Client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
+	bindings, err := client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing ClusterRoleBindings: %w", err)
 	}

@@ -113,7 +113,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	findings := slices.Concat(flagFindings(in), hostFindings(in.Host), failurePolicyFindings(in))
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		versionFindings, bindingFindings, nodeFindings, joinFindings, requestFindings, kubeletFindings,
+		versionFindings, Bindings, nodeFindings, joinFindings, NamelessNodes, kubeletFindings,
 		scopeFindings, compatibilityFindings,
 	} {
 		found, err := check(ctx, in)

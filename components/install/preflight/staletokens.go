@@ -43,7 +43,7 @@ func staleTokenFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return []Finding{{OK, staleTokenCheck,
 			"kube-apiserver already has --" + extendFlag + "=false: nothing changes for them"}}, nil
 	}
-	count, err := readStaleTokens(ctx, in)
+	count, err := StaleTokens(ctx, in.Metrics)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -61,10 +61,10 @@ func staleTokenFindings(ctx context.Context, in Input) ([]Finding, error) {
 	return []Finding{{OK, staleTokenCheck, "none since this API server started (" + staleTokens + " is 0)"}}, nil
 }
 
-// readStaleTokens reads one line at a time, because the metrics of a large cluster have many
-// megabytes.
-func readStaleTokens(ctx context.Context, in Input) (float64, error) {
-	body, err := in.Metrics(ctx)
+// StaleTokens returns how many requests had a token that is valid only because kube-apiserver extends
+// tokens. It reads one line at a time, because the metrics of a large cluster have many megabytes.
+func StaleTokens(ctx context.Context, metrics func(context.Context) (io.ReadCloser, error)) (float64, error) {
+	body, err := metrics(ctx)
 	if err != nil {
 		return 0, err
 	}

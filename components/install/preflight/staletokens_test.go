@@ -71,7 +71,7 @@ func TestServerMetricsReadsThePathOfMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := readStaleTokens(t.Context(), Input{Metrics: ServerMetrics(client.Discovery().RESTClient())})
+	got, err := StaleTokens(t.Context(), ServerMetrics(client.Discovery().RESTClient()))
 	if got != 3 || err != nil {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -105,7 +105,8 @@ func (d *decoder) dictionary(n *yaml.Node, path string, into reflect.Value) {
 	into.Set(reflect.MakeMap(into.Type()))
 	d.Mapping(n, path, func(key, value *yaml.Node) {
 		element := reflect.New(into.Type().Elem()).Elem()
-		d.value(value, Join(path, key.Value), element)
+		// The path has the key as messages show it, which limits their length.
+		d.value(value, Join(path, Shorten(key.Value)), element)
 		into.SetMapIndex(reflect.ValueOf(key.Value).Convert(into.Type().Key()), element)
 	})
 }
@@ -136,7 +137,7 @@ func (d *decoder) scalar(n *yaml.Node, path string, into reflect.Value) {
 	case into.CanInt():
 		value, err := strconv.ParseInt(n.Value, 10, into.Type().Bits())
 		if tag != "!!int" || err != nil {
-			d.Add(n, "%s must be an integer of at most %d bits", path, into.Type().Bits())
+			d.Add(n, "%s must be an integer of at most %d bits, without quotes", path, into.Type().Bits())
 			return
 		}
 		into.SetInt(value)

@@ -96,7 +96,10 @@ type MirrorPods struct {
 
 // Caps limit how many objects of a kind one node may have created. 0 means no limit.
 type Caps struct {
-	MirrorPods, ResourceSlices, PodCertificateRequests, CertificateSigningRequests int
+	MirrorPods                 int `json:"mirrorPods"`
+	ResourceSlices             int `json:"resourceSlices"`
+	PodCertificateRequests     int `json:"podCertificateRequests"`
+	CertificateSigningRequests int `json:"certificateSigningRequests"`
 }
 
 // Defaults returns the policy of a file that has only apiVersion and kind.

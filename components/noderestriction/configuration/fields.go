@@ -16,106 +16,100 @@ const (
 	leastToken, mostToken = 600, 1 << 32
 )
 
-// configuration decodes the whole file. It does not decode the fields of another kind, because all
-// of them would be unknown.
-func (d *decoder) configuration(n *yaml.Node, c *Configuration) {
-	if !d.isOurs(n) {
-		return
-	}
-	nothing := func(*yaml.Node, string) {}
-	d.object(n, "", map[string]field{
-		"apiVersion":       nothing,
-		"kind":             nothing,
-		"allowedLabels":    d.keys(&c.AllowedLabels, labelKeys, centrallySet),
-		"changeableLabels": d.keys(&c.ChangeableLabels, labelKeys, centrallySet),
-		"allowedTaints":    d.keys(&c.AllowedTaints, labelKeys, centrallySet),
-		"changeableTaints": d.keys(&c.ChangeableTaints, labelKeys, setByOthers),
-		"stickyTaints":     d.keys(&c.StickyTaints, stickyKeys, ofTheControlPlane),
-		"machines":         func(n *yaml.Node, path string) { c.Machines = d.machines(n, path) },
-		"mirrorPods":       func(n *yaml.Node, path string) { d.mirrorPods(n, path, &c.MirrorPods) },
-		"nodeAnnotations":  d.keys(&c.Annotations, annotationKeys, reservation{}),
-		"caps":             func(n *yaml.Node, path string) { d.caps(n, path, &c.Caps) },
-		"maxTokenSeconds":  func(n *yaml.Node, path string) { d.maxToken(n, path, &c.MaxTokenSeconds) },
-		"bootstrapNodeNames": func(n *yaml.Node, path string) {
-			c.BootstrapNames = d.bootstrapNames(n, path)
-		},
-	})
+// file has the fields of the file. A list that is absent is nil. An empty list is not.
+type file struct {
+	APIVersion         string         `json:"apiVersion"`
+	Kind               string         `json:"kind"`
+	AllowedLabels      []string       `json:"allowedLabels"`
+	ChangeableLabels   []string       `json:"changeableLabels"`
+	AllowedTaints      []string       `json:"allowedTaints"`
+	ChangeableTaints   []string       `json:"changeableTaints"`
+	StickyTaints       []string       `json:"stickyTaints"`
+	Machines           []machineRow   `json:"machines"`
+	MirrorPods         mirrorPods     `json:"mirrorPods"`
+	NodeAnnotations    []string       `json:"nodeAnnotations"`
+	Caps               Caps           `json:"caps"`
+	MaxTokenSeconds    int64          `json:"maxTokenSeconds"`
+	BootstrapNodeNames []bootstrapRow `json:"bootstrapNodeNames"`
 }
 
-// isOurs checks the group, version and kind.
-func (d *decoder) isOurs(n *yaml.Node) bool {
-	if n.Kind != yaml.MappingNode {
-		d.Add(n, "the file must be an object of apiVersion %s and kind %s", apiVersion, kind)
-		return false
-	}
-	before := d.Len()
-	for _, want := range []struct{ field, value string }{{"apiVersion", apiVersion}, {"kind", kind}} {
-		switch value := valueOf(n, want.field); {
-		case value == nil:
-			d.Add(n, "%s is missing; it must be %s", want.field, want.value)
-		case value.Value != want.value:
-			d.Add(value, "%s is %q; it must be %s", want.field, strictyaml.Shorten(value.Value), want.value)
-		}
-	}
-	return d.Len() == before
+type mirrorPods struct {
+	Mode                       string   `json:"mode"`
+	RequireNamespaceAnnotation bool     `json:"requireNamespaceAnnotation"`
+	AllowUnrestrictedPrefix    bool     `json:"allowUnrestrictedPrefix"`
+	AllowedLabelKeys           []string `json:"allowedLabelKeys"`
+	DeniedLabelKeys            []string `json:"deniedLabelKeys"`
+	AllowedAnnotations         []string `json:"allowedAnnotations"`
 }
 
-func valueOf(mapping *yaml.Node, name string) *yaml.Node {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == name {
-			return mapping.Content[i+1]
-		}
-	}
-	return nil
+// validator checks the values of a file. It continues after a problem, to report all of them.
+type validator struct {
+	strictyaml.Problems
+	// lines has the line of every field of the file, by its path.
+	lines map[string]int
 }
 
-func (d *decoder) mirrorPods(n *yaml.Node, path string, into *MirrorPods) {
-	seen := d.object(n, path, map[string]field{
-		"mode":                       func(n *yaml.Node, path string) { d.gate(n, path, &into.Gate) },
-		"requireNamespaceAnnotation": d.flag(&into.RequireNamespace),
-		"allowUnrestrictedPrefix":    d.flag(&into.UnrestrictedPrefix),
-		"allowedLabelKeys":           d.keys(&into.AllowedLabelKeys, labelKeys, reservation{}),
-		"deniedLabelKeys":            d.keys(&into.DeniedLabelKeys, labelKeys, reservation{}),
-		"allowedAnnotations":         d.keys(&into.AllowedAnnotations, annotationKeys, reservation{}),
-	})
-	if n.Kind == yaml.MappingNode && !seen["mode"] {
-		d.Add(n, "%s needs a mode: off, warn or enforce", path)
+// add adds a problem of the field at a path. The message begins with the path.
+func (v *validator) add(path, format string, args ...any) {
+	v.Add(&yaml.Node{Line: v.lines[path]}, "%s"+format, append([]any{path}, args...)...)
+}
+
+// valid adds the problem of a value, and reports whether there is none. wrong is the problem, or "".
+func (v *validator) valid(path, value, wrong string) bool {
+	if wrong != "" {
+		v.add(path, ": %q %s", strictyaml.Shorten(value), wrong)
+	}
+	return wrong == ""
+}
+
+// has reports whether the file has a field.
+func (v *validator) has(path string) bool {
+	_, found := v.lines[path]
+	return found
+}
+
+func (v *validator) configuration(f *file, c *Configuration) {
+	c.AllowedLabels = v.keys("allowedLabels", f.AllowedLabels, labelKeys, centrallySet)
+	c.ChangeableLabels = v.keys("changeableLabels", f.ChangeableLabels, labelKeys, centrallySet)
+	c.AllowedTaints = v.keys("allowedTaints", f.AllowedTaints, labelKeys, centrallySet)
+	c.ChangeableTaints = v.keys("changeableTaints", f.ChangeableTaints, labelKeys, setByOthers)
+	c.StickyTaints = v.keys("stickyTaints", f.StickyTaints, stickyKeys, ofTheControlPlane)
+	c.Machines = v.machines(f.Machines)
+	v.mirrorPods(&f.MirrorPods, &c.MirrorPods)
+	c.Annotations = v.keys("nodeAnnotations", f.NodeAnnotations, annotationKeys, reservation{})
+	c.Caps = f.Caps
+	v.atMost("caps.mirrorPods", c.Caps.MirrorPods)
+	v.atMost("caps.resourceSlices", c.Caps.ResourceSlices)
+	v.atMost("caps.podCertificateRequests", c.Caps.PodCertificateRequests)
+	v.atMost("caps.certificateSigningRequests", c.Caps.CertificateSigningRequests)
+	c.MaxTokenSeconds = f.MaxTokenSeconds
+	if c.MaxTokenSeconds != 0 && (c.MaxTokenSeconds < leastToken || c.MaxTokenSeconds > mostToken) {
+		v.add("maxTokenSeconds", " must be 0, or a number from %d to %d", leastToken, mostToken)
+	}
+	c.BootstrapNames = v.bootstrapNames(f.BootstrapNodeNames)
+}
+
+func (v *validator) atMost(path string, objects int) {
+	if objects < 0 || objects > mostObjects {
+		v.add(path, " must be a number from 0 to %d", mostObjects)
 	}
 }
 
 var gates = map[string]Gate{"off": Off, "warn": Warn, "enforce": Enforce}
 
-func (d *decoder) gate(n *yaml.Node, path string, into *Gate) {
-	gate, known := gates[n.Value]
-	if n.Kind != yaml.ScalarNode || !known {
-		d.Add(n, "%s is %q; it must be off, warn or enforce", path, strictyaml.Shorten(n.Value))
-		return
+func (v *validator) mirrorPods(f *mirrorPods, into *MirrorPods) {
+	gate, known := gates[f.Mode]
+	switch {
+	case v.has("mirrorPods") && !v.has("mirrorPods.mode"):
+		v.add("mirrorPods", " needs a mode: off, warn or enforce")
+	case v.has("mirrorPods.mode") && !known:
+		v.add("mirrorPods.mode", " is %q; it must be off, warn or enforce", strictyaml.Shorten(f.Mode))
 	}
-	*into = gate
-}
-
-func (d *decoder) caps(n *yaml.Node, path string, into *Caps) {
-	upTo := func(into *int) field {
-		return func(n *yaml.Node, path string) {
-			if value, ok := d.number(n, path, 0, mostObjects); ok {
-				*into = int(value)
-			}
-		}
+	into.Gate = gate
+	into.RequireNamespace, into.UnrestrictedPrefix = f.RequireNamespaceAnnotation, f.AllowUnrestrictedPrefix
+	into.AllowedLabelKeys = v.keys("mirrorPods.allowedLabelKeys", f.AllowedLabelKeys, labelKeys, reservation{})
+	if f.DeniedLabelKeys != nil {
+		into.DeniedLabelKeys = v.keys("mirrorPods.deniedLabelKeys", f.DeniedLabelKeys, labelKeys, reservation{})
 	}
-	d.object(n, path, map[string]field{
-		"mirrorPods":                 upTo(&into.MirrorPods),
-		"resourceSlices":             upTo(&into.ResourceSlices),
-		"podCertificateRequests":     upTo(&into.PodCertificateRequests),
-		"certificateSigningRequests": upTo(&into.CertificateSigningRequests),
-	})
-}
-
-func (d *decoder) maxToken(n *yaml.Node, path string, into *int64) {
-	if n.Kind == yaml.ScalarNode && n.Value == "0" {
-		*into = 0
-		return
-	}
-	if value, ok := d.number(n, path, leastToken, mostToken); ok {
-		*into = value
-	}
+	into.AllowedAnnotations = v.keys("mirrorPods.allowedAnnotations", f.AllowedAnnotations, annotationKeys, reservation{})
 }

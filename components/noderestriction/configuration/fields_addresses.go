@@ -6,20 +6,15 @@ package configuration
 import (
 	"net/netip"
 	"slices"
-
-	"go.yaml.in/yaml/v3"
-
-	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 )
 
-// prefixes decodes a list of IPs and CIDR ranges, such as 192.0.2.0/24.
-func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
+// prefixes parses a list of IPs and CIDR ranges, such as 192.0.2.0/24.
+func (v *validator) prefixes(path string, texts []string) []netip.Prefix {
+	if texts == nil {
+		return nil
+	}
 	all := []netip.Prefix{}
-	d.List(n, path, func(n *yaml.Node, path string) {
-		text, ok := d.text(n, path)
-		if !ok {
-			return
-		}
+	for i, text := range texts {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
 			if ip, failed := netip.ParseAddr(text); failed == nil && ip.Zone() == "" {
@@ -27,12 +22,12 @@ func (d *decoder) prefixes(n *yaml.Node, path string) []netip.Prefix {
 			}
 		}
 		if err != nil || prefix.Masked() != prefix || prefix.Addr().Is4In6() {
-			d.Add(n, "%s: %q must be an IP, or a range of IPs that begins with its first one, such as 192.0.2.0/24", path,
-				strictyaml.Shorten(text))
-			return
+			v.valid(element(path, i), text,
+				"must be an IP, or a range of IPs that begins with its first one, such as 192.0.2.0/24")
+			continue
 		}
 		all = append(all, prefix)
-	})
+	}
 	return all
 }
 

@@ -3,40 +3,39 @@
 
 package configuration
 
-import (
-	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/util/validation"
-)
+import "k8s.io/apimachinery/pkg/util/validation"
 
-// bootstrapNames decodes a list of rows. Each row has a user or a group. If several rows match, all
-// their names are allowed.
-func (d *decoder) bootstrapNames(n *yaml.Node, path string) []BootstrapNames {
-	rows := []BootstrapNames{}
-	d.List(n, path, func(n *yaml.Node, path string) {
-		var row BootstrapNames
-		seen := d.object(n, path, map[string]field{
-			"user":  func(n *yaml.Node, path string) { row.User = d.account(n, path) },
-			"group": func(n *yaml.Node, path string) { row.Group = d.account(n, path) },
-			"names": d.keys(&row.Names, nodeNames, reservation{}),
-		})
-		if n.Kind == yaml.MappingNode && seen["user"] == seen["group"] {
-			d.Add(n, "%s needs either a user or a group", path)
-		}
-		if n.Kind == yaml.MappingNode && !seen["names"] {
-			d.Add(n, "%s needs names; [] allows none", path)
-		}
-		rows = append(rows, row)
-	})
-	return rows
+// bootstrapRow is a row of bootstrapNodeNames.
+type bootstrapRow struct {
+	User  string   `json:"user"`
+	Group string   `json:"group"`
+	Names []string `json:"names"`
 }
 
-// account decodes the name of a user or group. Every name that is not empty is valid.
-func (d *decoder) account(n *yaml.Node, path string) string {
-	name, ok := d.text(n, path)
-	if ok && name == "" {
-		d.Add(n, "%s must not be empty", path)
+// bootstrapNames checks that each row has a user or a group. Every name of a user or group that is
+// not empty is valid. If several rows match, all their names are allowed.
+func (v *validator) bootstrapNames(rows []bootstrapRow) []BootstrapNames {
+	if rows == nil {
+		return nil
 	}
-	return name
+	all := []BootstrapNames{}
+	for i, row := range rows {
+		path := element("bootstrapNodeNames", i)
+		if v.has(path+".user") == v.has(path+".group") {
+			v.add(path, " needs either a user or a group")
+		}
+		if v.has(path+".user") && row.User == "" {
+			v.add(path+".user", " must not be empty")
+		}
+		if v.has(path+".group") && row.Group == "" {
+			v.add(path+".group", " must not be empty")
+		}
+		if row.Names == nil {
+			v.add(path, " needs names; [] allows none")
+		}
+		all = append(all, BootstrapNames{row.User, row.Group, v.keys(path+".names", row.Names, nodeNames, reservation{})})
+	}
+	return all
 }
 
 func nodeNames(beginning string, open bool) string {

@@ -4,40 +4,31 @@
 package configuration
 
 import (
+	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/bulkhead-k8s/bulkhead/components/internal/strictyaml"
 )
 
 // keyCheck returns what is wrong with an entry, or "". beginning is the entry without its "*". open
 // is true if the entry had one.
 type keyCheck func(beginning string, open bool) string
 
-// keys decodes a list of keys and prefixes of keys.
-func (d *decoder) keys(into **Keys, check keyCheck, reserved reservation) field {
-	return func(n *yaml.Node, path string) {
-		var entries []string
-		isList := d.List(n, path, func(n *yaml.Node, path string) {
-			entry, ok := d.text(n, path)
-			if !ok {
-				return
-			}
-			beginning, open := strings.CutSuffix(entry, "*")
-			if wrong := check(beginning, open); wrong != "" {
-				d.Add(n, "%s: %q %s", path, strictyaml.Shorten(entry), wrong)
-				return
-			}
-			entries = append(entries, entry)
-		})
-		if isList {
-			*into = newKeys(entries, reserved)
-		}
+// keys checks a list of keys and prefixes of keys. A list that is absent has no set.
+func (v *validator) keys(path string, entries []string, check keyCheck, reserved reservation) *Keys {
+	if entries == nil {
+		return nil
 	}
+	for i, entry := range entries {
+		beginning, open := strings.CutSuffix(entry, "*")
+		v.valid(element(path, i), entry, check(beginning, open))
+	}
+	return newKeys(entries, reserved)
 }
+
+// element returns the path of an element of a list.
+func element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 func labelKeys(beginning string, open bool) string {
 	return wrongWith(beginning, open, validation.IsQualifiedName)

@@ -17,7 +17,8 @@ const (
 )
 
 // Parse parses a policy in YAML or JSON. It is strict: an unknown or duplicate field is an error.
-// The error lists the line of every problem, up to 20 problems.
+// The error lists the line of every problem, up to 20 problems. It lists invalid values only if all
+// fields are known and have the right type.
 func Parse(data []byte) (*Configuration, error) {
 	root, err := strictyaml.Parse(data)
 	if err != nil {
@@ -29,10 +30,18 @@ func Parse(data []byte) (*Configuration, error) {
 // ParseNode does the same as Parse for a part of a larger file. The node must come from
 // [strictyaml.Parse].
 func ParseNode(root *yaml.Node) (*Configuration, error) {
-	d := &decoder{}
+	if err := strictyaml.CheckHeader(root, apiVersion, kind); err != nil {
+		return nil, err
+	}
 	c := Defaults()
-	d.configuration(root, c)
-	if err := d.Err(); err != nil {
+	f := file{Caps: c.Caps}
+	lines, err := strictyaml.Decode(root, &f)
+	if err != nil {
+		return nil, err
+	}
+	v := &validator{lines: lines}
+	v.configuration(&f, c)
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	return c, nil

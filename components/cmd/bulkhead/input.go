@@ -1,0 +1,35 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// readInput returns the content of a file. "-" is the standard input. limit is a number of MiB.
+func readInput(file string, stdin io.Reader, limit int) (data []byte, err error) {
+	err = readSource(file, stdin, func(r io.Reader) error {
+		data, err = io.ReadAll(io.LimitReader(r, int64(limit)<<20+1))
+		if err == nil && len(data) > limit<<20 {
+			err = fmt.Errorf("it is longer than %d MiB", limit)
+		}
+		return err
+	})
+	return data, err
+}
+
+// readSource calls read with a file. "-" is the standard input.
+func readSource(file string, stdin io.Reader, read func(io.Reader) error) error {
+	if file == "-" {
+		return read(stdin)
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("%w; give a file that exists, or - for standard input", err)
+	}
+	defer opened.Close() //nolint:errcheck // it was only read
+	return read(opened)
+}
