@@ -84,3 +84,32 @@ func TestGroupsOfKubernetesAreBuiltIn(t *testing.T) {
 		}
 	}
 }
+
+func TestNodeIn(t *testing.T) {
+	object := map[string]any{
+		"metadata": map[string]any{"name": "me", "labels": map[string]any{"example.com/node": "me"}},
+		"spec":     map[string]any{"node": "me", "list": []any{"me"}, "deep": map[string]any{"node": "me"}},
+	}
+	for _, tc := range []struct {
+		at   Declaration
+		want string
+	}{
+		{Declaration{Field: "metadata.name"}, "me"},
+		{Declaration{Field: "spec.node"}, "me"},
+		{Declaration{Field: "spec.deep.node"}, "me"},
+		{Declaration{Label: "example.com/node"}, "me"},
+		{Declaration{Label: "example.com/other"}, ""},
+		{Declaration{Field: "spec.none"}, ""},
+		{Declaration{Field: "spec.list"}, ""},
+		{Declaration{Field: "spec.deep"}, ""},
+		{Declaration{Field: "spec.node.deeper"}, ""},
+		{Declaration{Field: "status.node"}, ""},
+	} {
+		if got := tc.at.NodeIn(object); got != tc.want {
+			t.Errorf("%+v: got %q", tc.at, got)
+		}
+		if got := tc.at.NodeIn(nil); got != "" {
+			t.Errorf("%+v of nothing: got %q", tc.at, got)
+		}
+	}
+}

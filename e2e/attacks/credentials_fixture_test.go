@@ -93,6 +93,18 @@ func granted(ctx context.Context, r *Run, account string, rights []rbacv1.Policy
 	return who
 }
 
+// ofAccount is a credential of a DaemonSet's account. The account has a node scope, or without
+// protection none.
+func ofAccount(words string, take func(context.Context, *Run, string, []rbacv1.PolicyRule) *Identity) Credential {
+	of := func(account string) func(context.Context, *Run, []rbacv1.PolicyRule) *Identity {
+		return func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
+			GinkgoHelper()
+			return take(ctx, r, account, rights)
+		}
+	}
+	return Credential{Words: words, Real: of(scoped), Unprotected: of(plain)}
+}
+
 // right is one rule of RBAC.
 func right(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Verbs: verbs, Resources: resources}

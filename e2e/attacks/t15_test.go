@@ -37,15 +37,8 @@ var _ = tell(Story{
 var readsSecrets = []rbacv1.PolicyRule{right("", []string{"get"}, "secrets")}
 
 // neighbour is the attacker in a log collector who takes the token of another pod of the stage.
-var neighbour = Credential{
-	Words: "the token of another DaemonSet's pod, from a directory of the host that a log collector mounts",
-	Real: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return fromCollector(ctx, r, scoped, rights)
-	},
-	Unprotected: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return fromCollector(ctx, r, plain, rights)
-	},
-}
+var neighbour = ofAccount(
+	"the token of another DaemonSet's pod, from a directory of the host that a log collector mounts", fromCollector)
 
 // fromCollector starts a log collector, finds the token of an account in it, and uses it there.
 func fromCollector(ctx context.Context, r *Run, account string, rights []rbacv1.PolicyRule) *Identity {

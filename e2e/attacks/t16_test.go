@@ -91,15 +91,7 @@ var _ = It("T16: after a pod of the same name was created, the old token is deni
 	})
 
 // takenOut is the attacker who has copied the token of a pod of the stage.
-var takenOut = Credential{
-	Words: "the token of a DaemonSet's pod on the worker, used from outside of the cluster",
-	Real: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return copied(ctx, r, scoped, rights)
-	},
-	Unprotected: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return copied(ctx, r, plain, rights)
-	},
-}
+var takenOut = ofAccount("the token of a DaemonSet's pod on the worker, used from outside of the cluster", copied)
 
 func copied(ctx context.Context, r *Run, account string, rights []rbacv1.PolicyRule) *Identity {
 	GinkgoHelper()
@@ -109,15 +101,7 @@ func copied(ctx context.Context, r *Run, account string, rights []rbacv1.PolicyR
 }
 
 // unbound is the attacker who has found a token that an administrator has created for an account.
-var unbound = Credential{
-	Words: "a token of a DaemonSet's account that names no pod",
-	Real: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return unboundOf(ctx, r, scoped, rights)
-	},
-	Unprotected: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return unboundOf(ctx, r, plain, rights)
-	},
-}
+var unbound = ofAccount("a token of a DaemonSet's account that names no pod", unboundOf)
 
 func unboundOf(ctx context.Context, r *Run, account string, rights []rbacv1.PolicyRule) *Identity {
 	GinkgoHelper()
@@ -129,15 +113,7 @@ func unboundOf(ctx context.Context, r *Run, account string, rights []rbacv1.Poli
 }
 
 // ownPod is the attacker in a DaemonSet's pod that no other spec uses: [Run.Pod].
-var ownPod = Credential{
-	Words: "the token of a DaemonSet's pod on the worker, from inside the pod",
-	Real: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return inOwnPod(ctx, r, scoped, rights)
-	},
-	Unprotected: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		return inOwnPod(ctx, r, plain, rights)
-	},
-}
+var ownPod = ofAccount("the token of a DaemonSet's pod on the worker, from inside the pod", inOwnPod)
 
 func inOwnPod(ctx context.Context, r *Run, account string, rights []rbacv1.PolicyRule) *Identity {
 	GinkgoHelper()

@@ -70,3 +70,39 @@ func (nodes) Decide(_ context.Context, a authorizer.Attributes) rules.Decision {
 func newSuggester() *Suggester {
 	return New(agent, nodescope.Config{Node: nodes{}, Unready: func() string { return "" }})
 }
+
+func get(resource, name string) auditv1.Event {
+	return event("/api/v1/namespaces/ns/"+resource+"/"+name, "get",
+		auditv1.ObjectReference{Resource: resource, Namespace: "ns", Name: name, APIVersion: "v1"})
+}
+
+func asUser(e auditv1.Event, name, constraint string) auditv1.Event {
+	e.ImpersonatedUser = &authenticationv1.UserInfo{Username: name}
+	e.AuthenticationMetadata = &auditv1.AuthenticationMetadata{ImpersonationConstraint: constraint}
+	return e
+}
+
+func wouldRefuse(e auditv1.Event) auditv1.Event {
+	e.Annotations["node-scope.bulkhead.dev/would-refuse"] = "no [NS-ADMIT-1]"
+	return e
+}
+
+func withoutPod(e auditv1.Event) auditv1.Event {
+	e.User.Extra = nil
+	return e
+}
+
+func ofGroup(e auditv1.Event, group string) auditv1.Event {
+	e.ObjectRef.APIGroup = group
+	return e
+}
+
+func of(e auditv1.Event, subresource string) auditv1.Event {
+	e.ObjectRef.Subresource = subresource
+	return e
+}
+
+func ofVerb(e auditv1.Event, verb string) auditv1.Event {
+	e.Verb = verb
+	return e
+}
