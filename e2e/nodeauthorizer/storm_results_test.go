@@ -30,15 +30,24 @@ const (
 // machineTooSlow reports whether the API server was too slow for lookups and this explains all
 // denials. The reason of each denial must contain the text.
 func (s *storm) machineTooSlow(text string) bool {
-	other := slices.ContainsFunc(s.refused, func(message string) bool { return !strings.Contains(message, text) })
-	return len(s.refused) > 0 && !other && s.apiServerSlow()
+	return len(s.refused) > 0 && s.deniedOnlyWith(text) && s.apiServerSlow()
+}
+
+// deniedOnlyWith reports whether the reason of each denial contains the text. It is also true
+// without denials.
+func (s *storm) deniedOnlyWith(text string) bool {
+	return !slices.ContainsFunc(s.refused, func(message string) bool { return !strings.Contains(message, text) })
 }
 
 func (s *storm) apiServerSlow() bool { return s.slowest > slowList }
 
 // bindsTooSlow reports whether the binds were slower than the promised rate, although no request
-// failed. Then the machine was too slow for the spec.
-func (s *storm) bindsTooSlow() bool { return len(s.failed) == 0 && s.rate() < stormRate }
+// failed. Then the machine was too slow for the spec. A storm with a denial is never too slow in
+// this sense: the denial must be judged.
+func (s *storm) bindsTooSlow() bool {
+	judged := len(s.failed) > 0 || len(s.refused) > 0 && suite.Settings.Profile != InTree
+	return !judged && s.rate() < stormRate
+}
 
 // rate returns the binds per second.
 func (s *storm) rate() float64 {
