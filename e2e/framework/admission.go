@@ -144,9 +144,9 @@ func (s *Suite) ExpectRefusal(ctx context.Context, write func() Answer, refusal 
 }
 
 // isLate reports whether a lookup of Bulkhead got no answer in time, or an in-tree component answered
-// from an informer cache that is behind. In-tree admission then does not find an existing object: it answers 404, or 500 for pod certificate
-// requests. The Node authorizer then finds no relationship. All other answers of Bulkhead name a
-// rule and are never late.
+// from an informer cache that is behind. In-tree admission then does not find an existing object: it
+// answers 404, or 500 for pod certificate requests. The Node authorizer then finds no relationship.
+// All other answers of Bulkhead name a rule and are never late.
 func isLate(a Answer, wanted int, byBulkhead bool) bool {
 	switch {
 	case a.unanswered():
