@@ -32,9 +32,11 @@ type Answer struct {
 }
 
 // DeniedByBulkhead reports whether the answer, or the review, is a denial that names a Bulkhead
-// rule.
+// rule. A denial after a lookup without an answer in time does not count.
 func (a Answer) DeniedByBulkhead() bool {
-	byRule := func(text string) bool { return strings.Contains(text, "[NA-") || strings.Contains(text, "[NS-") }
+	byRule := func(text string) bool {
+		return (strings.Contains(text, "[NA-") || strings.Contains(text, "[NS-")) && !unanswered(text)
+	}
 	return a.Code == http.StatusForbidden && byRule(a.Message) || !a.Allowed && byRule(a.Reason)
 }
 

@@ -22,7 +22,9 @@ import (
 const (
 	auditLog = "/var/log/kubernetes/audit/audit.log"
 	// auditLogs are the rotated audit log files and then the current one, the oldest first.
-	auditLogs = "/var/log/kubernetes/audit/audit-*.log " + auditLog
+	auditLogs = rotatedAuditLogs + " " + auditLog
+	// rotatedAuditLogs have the time of their rotation in the name, so they sort by age.
+	rotatedAuditLogs = "/var/log/kubernetes/audit/audit-*.log"
 	// componentLogs are the logs of node-authorizer, and restrictionLogs those of node-restriction.
 	// Both include the previous container.
 	componentLogs   = "/var/log/pods/kube-system_bulkhead-node-authorizer-*/*/*.log"
@@ -108,10 +110,11 @@ func (c *Cluster) Audited(ctx context.Context, since time.Time, users ...string)
 	return events, nil
 }
 
-// auditSlice selects lines from the end of the audit log. The filter runs on the host to reduce the
+// auditSlice selects lines from the end of the audit log. It also reads the newest rotated file,
+// because kube-apiserver may rotate the log during a spec. The filter runs on the host to reduce the
 // transfer.
 func (c *Cluster) auditSlice(ctx context.Context, since time.Time, users []string) (string, error) {
-	script := "tail -n 20000 " + auditLog
+	script := "tail -q -n 20000 $(ls " + rotatedAuditLogs + " 2>/dev/null | tail -n 1) " + auditLog
 	if len(users) > 0 {
 		script += " | { grep -F -e '" + strings.Join(users, "' -e '") + "' || true; }"
 	}

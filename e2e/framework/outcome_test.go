@@ -11,6 +11,8 @@ import (
 
 func TestDeniedByBulkhead(t *testing.T) {
 	const reason = "no relationship found between node 'a' and this object [NA-SECRET-1]"
+	const noAnswer = "no relationship found between node 'a' and this object (not confirmed by a live read: the API " +
+		"server did not answer in time) [NA-SECRET-1]"
 	for _, tc := range []struct {
 		name   string
 		answer Answer
@@ -23,6 +25,9 @@ func TestDeniedByBulkhead(t *testing.T) {
 		{"admission's is not", Answer{Code: 403, Message: "pod not found", Allowed: true, Reason: "[NA-SA-2]"}, false},
 		{"upstream's is not", Answer{Code: 403, Message: "node: no relationship found",
 			Reason: "node: no relationship found"}, false},
+		{"a denial after a lookup without an answer is not", Answer{Code: 403, Message: noAnswer, Reason: noAnswer}, false},
+		{"a denial is, also if the lookup of its review has no answer",
+			Answer{Code: 403, Message: reason, Reason: noAnswer}, true},
 		{"an allowance is not", Answer{Code: 200, Allowed: true, Reason: "[NA-SECRET-1]"}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

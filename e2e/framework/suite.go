@@ -180,8 +180,11 @@ func (s *Suite) ExpectDenial(answer Answer, by rules.ID, text ...string) {
 func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Request, by rules.ID) {
 	ginkgo.GinkgoHelper()
 	if s.env.changed.IsZero() {
-		answer, err := s.Do(ctx, who, request)
-		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		answer := answered(ctx, func() Answer {
+			answer, err := s.Do(ctx, who, request)
+			gomega.Expect(err).NotTo(gomega.HaveOccurred())
+			return answer
+		})
 		observe(answer.observed())
 		gomega.Expect(answer).To(AllowedBy(s.Settings.Profile, by))
 		return
@@ -192,13 +195,16 @@ func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Reques
 // BecomesAllowed repeats the request until the rule allows it, for at most [Soon]. It records the
 // time since the given time. It is for admission and for authorizers after Bulkhead, which see
 // changes late. Bulkhead does a live lookup before it denies, so a single denial by Bulkhead is a
-// failure.
+// failure, unless it says that this lookup got no answer in time.
 func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time) {
 	ginkgo.GinkgoHelper()
 	var answer Answer
+	var late lateLookups
+	defer late.report()
 	gomega.Eventually(ctx, func() (Answer, error) {
 		var err error
 		answer, err = s.Do(ctx, who, request)
+		late.in(answer)
 		if err == nil && by != Behind && answer.DeniedByBulkhead() {
 			err = gomega.StopTrying(fmt.Sprintf("a false denial of %s as %s", request, who)).Attach("answer", answer)
 		}

@@ -93,24 +93,51 @@ func (g *guesses) guess(ctx context.Context, who *Identity) {
 	g.count(request, code, message)
 }
 
+// noAnswerInTime is in the reason of a denial that a slow API server causes. A denial because the
+// other node used up the lookups has another reason. It is what the specs look for, so it is never
+// a cause to repeat the load.
+const noAnswerInTime = notConfirmed + ": the API server did not answer in time"
+
+// guessBesideStorm makes the requests of the loud node during a storm of another node.
+func guessBesideStorm(ctx context.Context, env *Env, loud *Identity) (*guesses, *storm) {
+	GinkgoHelper()
+	made, quiet := &guesses{}, prepare(ctx, env, 1, fairPods, fairPace)
+	var guessing sync.WaitGroup
+	stop := make(chan struct{})
+	guessing.Go(func() { made.run(ctx, loud, stop) })
+	quiet.run(ctx)
+	close(stop)
+	guessing.Wait()
+	return made, quiet
+}
+
+// tooSlowToJudge reports whether a slow API server explains everything that the specs would not
+// accept: denials of the quiet node, and errors instead of denials for the loud node.
+func tooSlowToJudge(made *guesses, quiet *storm) bool {
+	wrong := len(made.allowed) > 0 || len(made.wordless) > 0 || len(quiet.failed) > 0 ||
+		suite.Settings.Profile != InTree && !quiet.deniedOnlyWith(noAnswerInTime)
+	return !wrong && quiet.apiServerSlow() && (len(quiet.refused) > 0 || made.failed > 0)
+}
+
 // Serial: the spec needs the whole machine.
 var _ = Describe("a node that requests invented names, with its own certificate", Serial, Ordered, Label(Slow), func() {
 	var (
-		made  = &guesses{}
+		made  *guesses
 		quiet *storm
 	)
 
 	BeforeAll(func(ctx SpecContext) {
 		TakeMachine(ctx)
 		env := suite.Env()
-		quiet = prepare(ctx, env, 1, fairPods, fairPace)
 		loud := must(suite.Certified(ctx, env.Node(ctx, env.Other).Name))
-		var guessing sync.WaitGroup
-		stop := make(chan struct{})
-		guessing.Go(func() { made.run(ctx, loud, stop) })
-		quiet.run(ctx)
-		close(stop)
-		guessing.Wait()
+		for attempt := 1; ; attempt++ {
+			made, quiet = guessBesideStorm(ctx, env, loud)
+			if attempt == stormAttempts || !tooSlowToJudge(made, quiet) {
+				return
+			}
+			Measured("repeated because the machine was too slow", fmt.Sprintf(
+				"%d made-up names with %d errors; another node: %s", made.asked.Load(), made.failed, quiet))
+		}
 	})
 
 	It("is denied every one of them", Denies("NA-SECRET-1"), Label("rule:NA-PV-1"), func() {

@@ -61,6 +61,8 @@ var _ = Describe("a real kubelet's certificate", Label(OnHost, OnWorker), func()
 	})
 })
 
+// waitUntilRunning waits as long as for many pods: another process may start that many on the same
+// node at the same time.
 func waitUntilRunning(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
 	Eventually(ctx, func() (corev1.PodPhase, error) {
@@ -69,7 +71,7 @@ func waitUntilRunning(ctx context.Context, pod *corev1.Pod) {
 			return "", err
 		}
 		return got.Status.Phase, nil
-	}).WithTimeout(PodStart).WithPolling(200 * time.Millisecond).Should(Equal(corev1.PodRunning))
+	}).WithTimeout(manyStart).WithPolling(200 * time.Millisecond).Should(Equal(corev1.PodRunning))
 }
 
 // expectAudited expects the decision in the cluster's audit log. On in-tree the log names no rule.

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -32,16 +30,8 @@ const (
 	// creators is the number of objects that are created at once.
 	creators = 16
 
-	// A lookup waits for up to two lists of a node's pods, one after the other, and for one second
-	// at most. So node-authorizer cannot promise anything if the API server needs longer than
-	// slowList for one of them.
-	slowList = 500 * time.Millisecond
-	// probeInterval is the time between two lists that measure this.
+	// probeInterval is the time between two lists that measure the API server.
 	probeInterval = 100 * time.Millisecond
-	// stormAttempts is how often a storm is repeated on a machine that is too slow.
-	stormAttempts = 3
-	// notConfirmed is in the reason of a denial after a lookup without a result.
-	notConfirmed = "not confirmed by a live read"
 )
 
 // storm binds many pods in a short time. Each pod has its own secret and config map. Its node
@@ -188,53 +178,6 @@ func (s *storm) probe(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// machineTooSlow reports whether the API server was too slow for lookups and this explains all
-// denials.
-func (s *storm) machineTooSlow() bool {
-	other := slices.ContainsFunc(s.refused, func(message string) bool { return !strings.Contains(message, notConfirmed) })
-	return len(s.refused) > 0 && !other && s.slowest > slowList
-}
-
-// rate returns the binds per second.
-func (s *storm) rate() float64 {
-	if len(s.bound) < 2 {
-		return 0
-	}
-	return float64(len(s.bound)-1) / s.bound[len(s.bound)-1].Sub(s.bound[0]).Seconds()
-}
-
-func (s *storm) String() string {
-	return fmt.Sprintf("%d pods bound to %d nodes at %.1f/s, %d reads: %d refused, %d failed; %s; slowest list %s",
-		len(s.bound), len(s.nodes), s.rate(), len(s.latencies), len(s.refused), len(s.failed), Latencies(s.latencies),
-		s.slowest.Round(time.Millisecond))
-}
-
-// stormOnThisMachine prepares and runs a storm. It repeats it if the machine was too slow.
-func stormOnThisMachine(ctx context.Context, what string) *storm {
-	GinkgoHelper()
-	for attempt := 1; ; attempt++ {
-		s := prepare(ctx, suite.Env(), stormNodes, stormPods, stormPace)
-		s.run(ctx)
-		Measured(what, s.String())
-		if attempt == stormAttempts || !s.machineTooSlow() {
-			return s
-		}
-		By("repeating the storm: the API server needed " + s.slowest.String() + " for a list")
-	}
-}
-
-// expectNoRefusal expects no wrong denial. node-authorizer promises this, the in-tree authorizer
-// does not.
-func (s *storm) expectNoRefusal() {
-	GinkgoHelper()
-	Expect(s.failed).To(BeEmpty())
-	if suite.Settings.Profile != InTree {
-		Expect(s.refused).To(BeEmpty(), "reads of a pod's node, just after the pod was bound to it; the slowest list of "+
-			"a node's pods took %s", s.slowest)
-	}
-	Expect(s.rate()).To(BeNumerically(">=", stormRate))
 }
 
 // Serial: the spec needs the whole machine.
