@@ -38,10 +38,11 @@ func allPhases(c *cluster) phases {
 			{viewStale(c), scopesBeyondShare(c)},
 			{
 				kubeletNotGuarded(c), crlExpires(c), crlFailed(c), streamsShared(c), auditLogBlocked(c), kubeletStopped(c),
+				// It changes the same ConfigMap as kubeletStopped.
+				revocationListFailed(c),
 			},
 			{
 				scopeSyncStopped(c), configurationInvalid(c), certificateExpires(c), historyNotWritten(c),
-				revocationListFailed(c),
 			},
 			{registrationInvalid(c), unreadableReviews(c), requestsLimited(c), denialsRise(c)},
 		},
