@@ -132,13 +132,13 @@ func restored(file string) string {
 
 // copiedBack is restored, but it keeps the saved file. forgotten removes it.
 func copiedBack(file string) string {
-	return fmt.Sprintf("test ! -e %[2]s || { rm -rf %[1]s %[1]s.new && cp -a %[2]s %[1]s.new && mv %[1]s.new %[1]s && "+
-		"echo restored %[1]s; }\n", file, aside(file))
+	return fmt.Sprintf("test ! -e %[2]s || { rm -rf %[1]s.new && cp -a %[2]s %[1]s.new && rm -rf %[1]s && "+
+		"mv %[1]s.new %[1]s && echo restored %[1]s; } || exit 1\n", file, aside(file))
 }
 
 // forgotten removes a saved file. The rename comes first, so that no part of it is ever restored.
 func forgotten(file string) string {
-	return fmt.Sprintf("test ! -e %[1]s || { rm -rf %[1]s.old && mv %[1]s %[1]s.old && rm -rf %[1]s.old; }\n",
+	return fmt.Sprintf("test ! -e %[1]s || { rm -rf %[1]s.old && mv %[1]s %[1]s.old && rm -rf %[1]s.old; } || exit 1\n",
 		aside(file))
 }
 
