@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -37,10 +38,11 @@ func allPhases(c *cluster) phases {
 			{viewStale(c), scopesBeyondShare(c)},
 			{
 				kubeletNotGuarded(c), crlExpires(c), crlFailed(c), streamsShared(c), auditLogBlocked(c), kubeletStopped(c),
+				// It changes the same ConfigMap as kubeletStopped.
+				revocationListFailed(c),
 			},
 			{
 				scopeSyncStopped(c), configurationInvalid(c), certificateExpires(c), historyNotWritten(c),
-				revocationListFailed(c),
 			},
 			{registrationInvalid(c), unreadableReviews(c), requestsLimited(c), denialsRise(c)},
 		},
@@ -72,6 +74,17 @@ func steps(all ...step) step {
 	}
 }
 
+// every returns a step that runs others one after the other, also after one fails.
+func every(all ...step) step {
+	return func(ctx context.Context) error {
+		var failed []error
+		for _, s := range all {
+			failed = append(failed, s(ctx))
+		}
+		return errors.Join(failed...)
+	}
+}
+
 // ready returns a step that waits until a component on the control-plane node is ready.
 func (c *cluster) ready(port int) step {
 	return func(ctx context.Context) error { return c.awaitReady(ctx, port) }
@@ -86,7 +99,8 @@ func authorizerDead(c *cluster) *breakage {
 		broken:   "The manifest of node-authorizer is removed and the process is killed.",
 		repaired: "The manifest is restored.",
 		begin:    c.script(removed(authorizerPod) + "kill -9 " + authorizerPID),
-		repair:   steps(c.script(restored(authorizerPod)), c.ready(authorizerPort)),
+		repair:   c.script(restored(authorizerPod)),
+		ready:    c.ready(authorizerPort),
 	}
 }
 
@@ -105,7 +119,8 @@ func restrictionDead(c *cluster) *breakage {
 			replaced(restrictionRegistration, "sed -i 's/failurePolicy: .*/failurePolicy: Ignore/' $f") +
 			removed(restrictionPod) + "kill -9 " + restrictionPID),
 		again:  c.requestToken,
-		repair: steps(c.script(restored(restrictionPod)+restored(restrictionRegistration)), c.ready(restrictionPort)),
+		repair: c.script(restored(restrictionPod) + restored(restrictionRegistration)),
+		ready:  c.ready(restrictionPort),
 	}
 }
 

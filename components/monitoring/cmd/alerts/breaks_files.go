@@ -128,11 +128,7 @@ func (c *cluster) crlPrepared(ctx context.Context) error {
 // crlRemoved restores the folders of lists. A proxy never forgets a list that it has used, so it is
 // replaced.
 func (c *cluster) crlRemoved(ctx context.Context) error {
-	out, err := c.sh(ctx, c.worker, restored(crlUsed)+restored(crlState))
-	if err != nil || out == "" {
-		return err
-	}
-	return c.replaceProxy(ctx)
+	return restoreAndReplace(ctx, c.shWorker, c.replaceProxy, crlUsed, crlState)
 }
 
 func crlExpires(c *cluster) *breakage {

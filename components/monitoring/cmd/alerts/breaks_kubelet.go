@@ -35,11 +35,7 @@ func kubeletNotGuarded(c *cluster) *breakage {
 			return c.deleteProxy(ctx)
 		},
 		repair: func(ctx context.Context) error {
-			out, err := c.sh(ctx, c.worker, restored(proxyDir))
-			if err != nil || out == "" {
-				return err
-			}
-			return c.replaceProxy(ctx)
+			return restoreAndReplace(ctx, c.shWorker, c.replaceProxy, proxyDir)
 		},
 	}
 }
@@ -94,7 +90,7 @@ func streamsShared(c *cluster) *breakage {
 		again: c.followLogs,
 		restore: func(ctx context.Context) error {
 			set, err := c.client.AppsV1().DaemonSets(systemNamespace).Get(ctx, proxyDaemonSet, metav1.GetOptions{})
-			if err != nil || !slices.Contains(set.Spec.Template.Spec.Containers[0].Command, fewStreams) {
+			if err != nil || !streamsChanged(&set.Spec) {
 				return err
 			}
 			// OnDelete stays until the worker's pod is replaced. So the other proxies are not replaced.
@@ -109,6 +105,13 @@ func streamsShared(c *cluster) *breakage {
 			})
 		},
 	}
+}
+
+// streamsChanged reports whether streamsShared has changed the DaemonSet. A restore that fails may
+// have removed the flag only.
+func streamsChanged(spec *appsv1.DaemonSetSpec) bool {
+	return spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType ||
+		slices.Contains(spec.Template.Spec.Containers[0].Command, fewStreams)
 }
 
 // changeProxy changes the DaemonSet of the proxies.

@@ -128,11 +128,11 @@ func kubeletStopped(c *cluster) *breakage {
 			}
 			return nil
 		},
-		repair: func(ctx context.Context) error {
-			if err := c.onWorker(ctx, "systemctl is-active --quiet kubelet || systemctl start kubelet"); err != nil {
-				return err
-			}
-			return c.removeRevocations(ctx, inventedPrefix)
-		},
+		repair: every(
+			func(ctx context.Context) error {
+				return c.onWorker(ctx, "systemctl is-active --quiet kubelet || systemctl start kubelet")
+			},
+			func(ctx context.Context) error { return c.removeRevocations(ctx, inventedPrefix) },
+		),
 	}
 }

@@ -78,7 +78,7 @@ func lookupsFail(c *cluster) *breakage {
 		repaired: "The ClusterRoles are restored.",
 		begin:    steps(c.takeFromClusterRole(name, "pods"), c.takeFromClusterRole(name+":node-scope", "pods")),
 		again:    c.requestToken,
-		repair: steps(c.restoreClusterRole("node-restriction/clusterrole.yaml"),
+		repair: every(c.restoreClusterRole("node-restriction/clusterrole.yaml"),
 			c.restoreClusterRole("node-restriction-scope/clusterrole.yaml")),
 	}
 }

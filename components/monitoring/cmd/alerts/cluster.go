@@ -102,6 +102,10 @@ func (c *cluster) onWorker(ctx context.Context, script string) error {
 	return err
 }
 
+func (c *cluster) shWorker(ctx context.Context, script string) (string, error) {
+	return c.sh(ctx, c.worker, script)
+}
+
 // asidePrefix begins the paths of saved files. They are on the file system of the originals, and
 // outside of all folders that a program reads.
 var asidePrefix = "/etc/kubernetes/bulkhead-alerts"
@@ -124,6 +128,40 @@ func removed(file string) string {
 func restored(file string) string {
 	return fmt.Sprintf("test ! -e %[2]s || { rm -rf %[1]s && mv %[2]s %[1]s && echo restored %[1]s; }\n", file,
 		aside(file))
+}
+
+// copiedBack is restored, but it keeps the saved file. forgotten removes it.
+func copiedBack(file string) string {
+	return fmt.Sprintf("test ! -e %[2]s || { rm -rf %[1]s.new && cp -a %[2]s %[1]s.new && rm -rf %[1]s && "+
+		"mv %[1]s.new %[1]s && echo restored %[1]s; } || exit 1\n", file, aside(file))
+}
+
+// forgotten removes a saved file. The rename comes first, so that no part of it is ever restored.
+func forgotten(file string) string {
+	return fmt.Sprintf("test ! -e %[1]s || { rm -rf %[1]s.old && mv %[1]s %[1]s.old && rm -rf %[1]s.old; } || exit 1\n",
+		aside(file))
+}
+
+// restoreAndReplace restores folders and then replaces the pod that uses them. The saved folders stay
+// until the pod is replaced. So a second call after an error replaces the pod too.
+func restoreAndReplace(ctx context.Context, sh func(context.Context, string) (string, error), replace step,
+	folders ...string) error {
+	var restore, forget strings.Builder
+	restore.WriteString("set -e\n")
+	forget.WriteString("set -e\n")
+	for _, folder := range folders {
+		restore.WriteString(copiedBack(folder))
+		forget.WriteString(forgotten(folder))
+	}
+	out, err := sh(ctx, restore.String())
+	if err != nil || out == "" {
+		return err
+	}
+	if err := replace(ctx); err != nil {
+		return err
+	}
+	_, err = sh(ctx, forget.String())
+	return err
 }
 
 // replaced is a script that replaces the content of a file by a rename, with the same owner and

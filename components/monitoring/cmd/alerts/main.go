@@ -68,7 +68,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string) (err error) {
 	o, err := parse(args)
 	if err != nil {
 		return err
@@ -97,9 +97,7 @@ func run(ctx context.Context, args []string) error {
 	defer func() {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), repairLimit)
 		defer cancel()
-		if err := removePrometheus(clean, c); err != nil {
-			fmt.Fprintln(os.Stderr, "error:", err)
-		}
+		err = errors.Join(err, removePrometheus(clean, c))
 	}()
 	p, err := deploy(ctx, report, c, groups)
 	if err != nil {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -61,6 +62,9 @@ type breakage struct {
 	// repair repairs the cluster. repair and restore are also called after a failure, and at the start
 	// of a run. So they must be idempotent, and do nothing if nothing is broken.
 	repair step
+	// ready waits until the repaired component is ready. At the start of a run, it is called after the
+	// repairs of all breaks: another break may be why the component is not ready.
+	ready step
 }
 
 // names are the alerts that the break causes.
@@ -112,28 +116,26 @@ func (p phases) check(groups *rulefmt.RuleGroups) error {
 	return nil
 }
 
-// repair repairs everything that an earlier run has broken.
+// repair repairs everything that an earlier run has broken. An error does not stop the other repairs.
 func (p phases) repair(ctx context.Context, out io.Writer) error {
 	fmt.Fprintln(out, "  … repairing what an earlier run may have left")
+	var failed []error
+	try := func(b *breakage, do step) {
+		if do == nil {
+			return
+		}
+		if err := do(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("cannot repair after %s: %w", strings.Join(b.names(), ", "), err))
+		}
+	}
 	for _, b := range p.all() {
-		if err := b.undo(ctx); err != nil {
-			return fmt.Errorf("cannot repair after %s: %w", strings.Join(b.names(), ", "), err)
-		}
+		try(b, b.repair)
+		try(b, b.restore)
 	}
-	return nil
-}
-
-// undo calls repair and restore.
-func (b *breakage) undo(ctx context.Context) error {
-	for _, undo := range []step{b.repair, b.restore} {
-		if undo == nil {
-			continue
-		}
-		if err := undo(ctx); err != nil {
-			return err
-		}
+	for _, b := range p.all() {
+		try(b, b.ready)
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // causesAlert reports whether the break causes the alert of this name.

@@ -50,7 +50,7 @@ func unexpected(rows []*row, fired []*firing) (others []*firing) {
 	return others
 }
 
-// failure returns an error if an alert did not fire or did not resolve.
+// failure returns an error if an alert did not fire or did not resolve, or if one of notCaused fired.
 func (r *result) failure() error {
 	failed := map[string]error{}
 	for _, row := range r.rows {
@@ -61,6 +61,11 @@ func (r *result) failure() error {
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
 		all = append(all, fmt.Errorf("%s: %w", name, failed[name]))
+	}
+	for _, f := range r.others {
+		if _, excused := notCaused[f.name]; excused {
+			all = append(all, fmt.Errorf("%s fired, and no break causes it: %v", f.name, f.labels))
+		}
 	}
 	return errors.Join(all...)
 }

@@ -139,7 +139,7 @@ func (r *runner) breakOnce(ctx context.Context, b *breakage) {
 	err := r.cause(ctx, b, rows)
 	repaired := time.Now()
 	r.logf("repair  %s", name)
-	err = errors.Join(err, r.undo(ctx, b.repair))
+	err = errors.Join(err, r.undo(ctx, b.repair), r.undo(ctx, b.ready))
 	if err == nil {
 		err = r.awaitAll(ctx, rows, resolveLimit, "resolved", func(row *row) bool {
 			if firing, _, known := r.state(row.cause, repaired); row.resolved == 0 && known && !firing {
