@@ -68,6 +68,14 @@ func pending(ctx context.Context, namespace string, accounts ...string) ([]strin
 	return waiting, nil
 }
 
+// expectLive expects that the scopes of accounts which were live still are. The records may be late
+// while scope-sync handles many accounts.
+func expectLive(ctx context.Context, namespace string, accounts ...string) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]string, error) { return pending(ctx, namespace, accounts...) }).WithTimeout(Soon).
+		WithPolling(time.Second).Should(BeEmpty())
+}
+
 // awaitLive waits until the scopes of these accounts of the stage are in force. It makes no request
 // that could be denied. Before that time, scope-sync reports an account as pending.
 func awaitLive(ctx context.Context, accounts ...string) {
