@@ -21,7 +21,7 @@ const (
 	noImage = "127.0.0.1:1/bulkhead:e2e-none"
 	// shortTimeout is the timeout of an installation that cannot succeed.
 	shortTimeout   = " --timeout=15s"
-	mediumTimeout  = " --timeout=45s"
+	mediumTimeout  = " --timeout=90s"
 	authorization  = StateDirectory + "/apiserver/authorization.yaml"
 	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
 	serverProcess  = "pgrep -x kube-apiserver"

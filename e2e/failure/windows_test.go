@@ -108,7 +108,7 @@ var _ = Describe("a Windows node", Serial, Ordered, Label(Disruptive, OnHost, On
 			node.Labels[FakeNodeLabel], node.Labels[corev1.LabelOSStable] = "true", "linux"
 			node.Spec.Unschedulable = true
 			env.Put(ctx, node)
-			Eventually(ctx, proxies).WithTimeout(Soon).WithPolling(time.Second).Should(HaveKey(env.Own))
+			Eventually(ctx, proxies).WithTimeout(ControllerManager).WithPolling(time.Second).Should(HaveKey(env.Own))
 
 			Expect(preflight(ctx)).NotTo(MatchRegexp(`(?m)^WARN +` + windowsCheck + ` .*` + env.Own))
 			report, _ := clusterReport(ctx)

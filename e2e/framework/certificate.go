@@ -25,12 +25,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 )
 
-// signed bounds how long the cluster's signer may take. kube-controller-manager exits when it
-// cannot reach the API server, so every switch of a profile ends it. The kubelet then restarts it,
-// after at most 5 s in the reference cluster and five minutes elsewhere. After that it must become
-// leader again.
-const signed = 7 * time.Minute
-
 // Certified returns the node of that name with its own client certificate. The cluster issues it as
 // it issues those of kubelets: requested through the API, approved by the administrator, signed by
 // kube-controller-manager. It does not use impersonation. It leaves no object behind and is safe
@@ -101,7 +95,7 @@ func (c *Cluster) approve(ctx context.Context, name string) error {
 func (c *Cluster) issued(ctx context.Context, name string) (certificate []byte, err error) {
 	const look = 100 * time.Millisecond
 	requests := c.Client.CertificatesV1().CertificateSigningRequests()
-	err = wait.PollUntilContextTimeout(ctx, look, signed, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, look, ControllerManager, true, func(ctx context.Context) (bool, error) {
 		request, err := requests.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return false, ignoreBusy(err)

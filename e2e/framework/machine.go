@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -15,11 +16,16 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
+// yield is the pause after the release of the lock. A waiter tries once a second. Without the pause, a
+// suite whose every spec takes the lock would have it again before a waiter of another suite tries.
+const yield = 1500 * time.Millisecond
+
 // TakeMachine waits for a lock on the machine and holds it until the end of the spec, or of the
 // container whose BeforeAll calls this. All suites of a checkout share the lock. It is for specs
 // that need the whole machine, or that measure what other suites would disturb. Call it first in
 // such a spec, before the spec makes or breaks anything. Do not call it twice: the second call
-// would wait for the first one.
+// would wait for the first one. A spec that calls this in its It needs [SlowSpec], because the time of
+// the wait counts.
 func TakeMachine(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	file, err := machineLock()
@@ -30,7 +36,10 @@ func TakeMachine(ctx context.Context) {
 	}
 	release, err := progress.Lock(ctx, file, func() { ginkgo.By("waiting for the heavy specs of other suites") })
 	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "waiting for the heavy specs of other suites")
-	ginkgo.DeferCleanup(release)
+	ginkgo.DeferCleanup(func() {
+		release()
+		time.Sleep(yield)
+	})
 }
 
 // machineLock opens the file of the lock, which all suites of a checkout share, and creates its

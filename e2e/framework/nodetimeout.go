@@ -18,6 +18,8 @@ const (
 	usualSpec = 15 * time.Minute
 	// slowSpec is usualSpec for the suites whose specs wait for renewals or install hosts.
 	slowSpec = 45 * time.Minute
+	// SlowSpec bounds a spec that takes the machine in its It: it may wait for specs of other suites.
+	SlowSpec = ginkgo.NodeTimeout(slowSpec)
 )
 
 // slowSuites are the suites with slowSpec.

@@ -20,6 +20,11 @@ const (
 	NodeReady = 90 * time.Second
 	// ServerSwitch bounds a restart of kube-apiserver by its manifest.
 	ServerSwitch = 3 * time.Minute
+	// ControllerManager bounds the time until kube-controller-manager has done something: it signs a
+	// certificate, binds a volume or creates a pod. It exits when it cannot reach the API server, so
+	// every switch of a profile ends it. The kubelet then restarts it, after at most 5 s in the
+	// reference cluster and five minutes elsewhere. After that it must become leader again.
+	ControllerManager = 7 * time.Minute
 
 	// requestTimeout bounds every request of a spec. It is longer than the API server's retries of a
 	// webhook that returns errors.

@@ -28,7 +28,7 @@ const (
 	// byBulkhead is the reason of an approval by Bulkhead.
 	byBulkhead = "BulkheadApproved"
 	// signTimeout bounds the time of approval and signing together.
-	signTimeout = time.Minute
+	signTimeout = ControllerManager
 )
 
 // addressed gives the Env's own Node an address.

@@ -25,6 +25,8 @@ const (
 	userStreams = 100
 	// logReads is how often the other tenant reads its log for one measurement.
 	logReads = 100
+	// readTimeout bounds one measurement.
+	readTimeout = 2 * time.Minute
 )
 
 // tenant returns a running pod in a new namespace, which is deleted after the specs.
@@ -107,6 +109,10 @@ func readLogs(ctx context.Context, port *Port, who Caller, pod *corev1.Pod) ([]t
 		return nil, err
 	}
 	defer open.Close()
+	// The deadline applies to all reads together.
+	if err := open.SetDeadline(time.Now().Add(readTimeout)); err != nil {
+		return nil, err
+	}
 	var took []time.Duration
 	var failures []string
 	for range logReads {

@@ -6,6 +6,7 @@ package noderestriction_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -40,7 +41,12 @@ func withMachine(ctx context.Context, e *Env, others, own string) Request {
 	patch := must(json.Marshal(spec("providerID", others)))
 	_, err := suite.Client.CoreV1().Nodes().Patch(ctx, e.Other, types.MergePatchType, patch, metav1.PatchOptions{})
 	Expect(err).NotTo(HaveOccurred())
-	return registering(func(_ *Env, node *corev1.Node) { node.Spec.ProviderID = own })(ctx, e)
+	request := registering(func(_ *Env, node *corev1.Node) { node.Spec.ProviderID = own })(ctx, e)
+	// If the claim is a denial, it depends on node-restriction's watch of Nodes.
+	if expectsDenial() {
+		awaitView(ctx, e, request, func(code int, _ string) bool { return code >= http.StatusMultipleChoices })
+	}
+	return request
 }
 
 const othersMachine = "is not allowed to have the providerID of another node"

@@ -51,7 +51,7 @@ func inRange(patch func(inside string) fields) RequestFunc {
 			}
 			cidr = node.Spec.PodCIDR
 			return cidr, nil
-		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).ShouldNot(BeEmpty(),
+		}).WithTimeout(ControllerManager).WithPolling(200*time.Millisecond).ShouldNot(BeEmpty(),
 			"kube-controller-manager gives Nodes their podCIDR")
 		return reporting(patch(must(netip.ParsePrefix(cidr)).Addr().Next().Next().String()))(ctx, e)
 	}

@@ -55,7 +55,7 @@ func podWithVolume(
 	Eventually(ctx, func() (corev1.PersistentVolumeClaimPhase, error) {
 		got, err := suite.Client.CoreV1().PersistentVolumeClaims(claim.Namespace).Get(ctx, claim.Name, metav1.GetOptions{})
 		return got.Status.Phase, err
-	}).WithTimeout(Soon).WithPolling(time.Second).Should(Equal(corev1.ClaimBound))
+	}).WithTimeout(ControllerManager).WithPolling(time.Second).Should(Equal(corev1.ClaimBound))
 	e.Pod(ctx, node, append(before, fixtures.WithClaim(claim.Name))...)
 	return volume
 }

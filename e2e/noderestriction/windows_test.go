@@ -191,7 +191,7 @@ var _ = Describe("a Windows node that joins", Ordered, Label(OnHardened), func()
 					return nil, err
 				}
 				return got.Status.Certificate, nil
-			}).WithTimeout(time.Minute).WithPolling(100*time.Millisecond).ShouldNot(BeEmpty(),
+			}).WithTimeout(ControllerManager).WithPolling(100*time.Millisecond).ShouldNot(BeEmpty(),
 				"kubelet-csr-approver approves it, kube-controller-manager signs it")
 			suite.ExpectRefusedWrite(ctx, node, Create(api.CertificateSigningRequests).With(servingRequest(env, env.Other)),
 				Refusal{By: "NR-CSR-2", Text: env.Other})

@@ -13,6 +13,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
 const (
@@ -66,6 +68,14 @@ func pending(ctx context.Context, namespace string, accounts ...string) ([]strin
 		}
 	}
 	return waiting, nil
+}
+
+// expectLive expects that the scopes of accounts which were live still are. The records may be late
+// while scope-sync handles many accounts.
+func expectLive(ctx context.Context, namespace string, accounts ...string) {
+	GinkgoHelper()
+	Eventually(ctx, func() ([]string, error) { return pending(ctx, namespace, accounts...) }).WithTimeout(Soon).
+		WithPolling(time.Second).Should(BeEmpty())
 }
 
 // awaitLive waits until the scopes of these accounts of the stage are in force. It makes no request

@@ -51,7 +51,7 @@ func fromSecret(account string) func(context.Context) string {
 			}
 			token = found.Data[corev1.ServiceAccountTokenKey]
 			return len(token), nil
-		}).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeNumerically(">", 0))
+		}).WithTimeout(ControllerManager).WithPolling(100 * time.Millisecond).Should(BeNumerically(">", 0))
 		return string(token)
 	}
 }

@@ -60,43 +60,38 @@ func TestLateEndsWhenItIsClosed(t *testing.T) {
 	})
 }
 
-func TestOnlyWatchesAreLate(t *testing.T) {
-	const delay = 300 * time.Millisecond
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "broken") {
-			http.Error(w, "no", http.StatusForbidden)
-			return
-		}
-		_, _ = io.WriteString(w, "event")
-		_ = http.NewResponseController(w).Flush()
-	}))
-	defer server.Close()
-	target, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
+// upstream answers like an API server.
+type upstream struct{}
+
+func (upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	code, body := http.StatusOK, "event"
+	if strings.Contains(r.URL.Path, "broken") {
+		code, body = http.StatusForbidden, "no"
 	}
-	proxy := httptest.NewServer(newProxy(target, http.DefaultTransport, delay))
-	defer proxy.Close()
+	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
+		ContentLength: -1, Request: r}, nil
+}
+
+func TestOnlyWatchesAreLate(t *testing.T) {
+	const delay = 5 * time.Second
 	for _, tc := range []struct {
 		name, path, want string
-		late             bool
+		took             time.Duration
 	}{
-		{"a watch is", "/api/v1/pods?watch=true", "event", true},
-		{"a watch in other words is", "/api/v1/pods?watch=1", "event", true},
-		{"a list is not", "/api/v1/pods", "event", false},
-		{"a watch that was refused is not", "/broken?watch=true", "no\n", false},
+		{"a watch is", "/api/v1/pods?watch=true", "event", delay},
+		{"a watch in other words is", "/api/v1/pods?watch=1", "event", delay},
+		{"a list is not", "/api/v1/pods", "event", 0},
+		{"a watch that was refused is not", "/broken?watch=true", "no", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			begun := time.Now()
-			response, err := http.Get(proxy.URL + tc.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer response.Body.Close()
-			body, err := io.ReadAll(response.Body)
-			if late := time.Since(begun) >= delay; err != nil || string(body) != tc.want || late != tc.late {
-				t.Errorf("got %q, %v, late %v; want %q, late %v", body, err, late, tc.want, tc.late)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				proxy := newProxy(&url.URL{Scheme: "https", Host: "server.example"}, upstream{}, delay)
+				begun, answer := time.Now(), httptest.NewRecorder()
+				proxy.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, tc.path, nil))
+				if took := time.Since(begun); answer.Body.String() != tc.want || took != tc.took {
+					t.Errorf("got %q after %s, want %q after %s", answer.Body, took, tc.want, tc.took)
+				}
+			})
 		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // A stream without bytes in both directions is ended. A stream with a few bytes is not.
 func TestIdleStreamsEnd(t *testing.T) {
-	const idle = 2 * time.Second
+	const idle = 5 * time.Second
 	w := start(t, newStreaming(t), func(s *settings) { s.limits.StreamIdle = idle })
 	conn, _, err := w.websocket("/exec/ns/pod/c", "v4.channel.k8s.io")
 	if err != nil {

@@ -173,7 +173,7 @@ func TestLogsAreFlushedAtOnce(t *testing.T) {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
 			kubelet := newStreaming(t)
 			// The timeout also applies to the handshake, which is slow on a busy machine.
-			const bound = 2 * time.Second
+			const bound = 5 * time.Second
 			w := start(t, kubelet, func(s *settings) { s.requestTimeout = bound })
 			response, err := w.client(w.admin(), http2).Get("https://" + w.address + "/containerLogs/ns/pod/c?follow=true")
 			if err != nil {
