@@ -44,7 +44,7 @@ var _ = chain("Chain: from a container escape on the worker to cluster-admin", "
 				return r.Send(ctx, node, List(api.Pods).Where("spec.nodeName="+r.Attacker()))
 			},
 			effect: func(ctx context.Context, r *Run, _ Answer) {
-				agent = onWorkersDisk(ctx, r, stage.Namespace, agentOf(r))
+				agent = onWorkersDisk(ctx, r, attackersPod(agentOf(r)))
 			}},
 		{what: "the kubelet labels its own Node as trusted, so that the operator's pod may run there",
 			stoppedBy: "NR-LABEL-2",
@@ -64,7 +64,7 @@ var _ = chain("Chain: from a container escape on the worker to cluster-admin", "
 		{what: "the operator's new pod comes to the worker, and its token is on the worker's disk", needs: true,
 			act: func(ctx context.Context, r *Run) Answer {
 				operatorOn(ctx, r, r.Attacker())
-				admin = onWorkersDisk(ctx, r, r.Pod.Namespace, operator)
+				admin = onWorkersDisk(ctx, r, r.Pod)
 				return r.Send(ctx, admin, secretNamed(r, r.Victim()))
 			},
 			effect: showSecret},
