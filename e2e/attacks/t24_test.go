@@ -81,13 +81,14 @@ func throughServer(path func(*Run) string) Act {
 		client, host, err := who.HTTP()
 		Expect(err).NotTo(HaveOccurred())
 		target := "/api/v1/nodes/" + path(r)
+		r.sent = GetPath(target)
 		request := must(http.NewRequestWithContext(ctx, http.MethodGet, host+target, http.NoBody))
 		request.Header.Set("X-Forwarded-User", "system:admin")
 		request.Header.Set("X-Forwarded-Groups", "developers|system:masters")
 		response, err := client.Do(request)
 		Expect(err).NotTo(HaveOccurred())
 		defer response.Body.Close()
-		answer := Answer{User: who.User, Request: GetPath(target), Code: response.StatusCode,
+		answer := Answer{User: who.User, Request: r.sent, Code: response.StatusCode,
 			Body: must(io.ReadAll(response.Body))}
 		if answer.Code >= http.StatusBadRequest {
 			var refused metav1.Status
