@@ -63,7 +63,7 @@ func answering(ctx context.Context, r *Run) {
 	Expect(err).NotTo(HaveOccurred())
 	host, _, err := net.SplitHostPort(beside.Address)
 	Expect(err).NotTo(HaveOccurred())
-	port := fmt.Sprint(20940 + GinkgoParallelProcess())
+	port := fmt.Sprint(hostPort())
 	r.RunProgram(ctx, r.Attacker(), "../standin", "-listen=0.0.0.0:"+port)
 	Eventually(ctx, func() error {
 		_, err := suite.Host.Run(ctx, r.Attacker(), "curl -sSk --fail --max-time 5 https://127.0.0.1:"+port+"/")
