@@ -29,7 +29,8 @@ func TestAttackEventRecordsRequest(t *testing.T) {
 			Create(api.Leases).In("ns").Named("own"), true},
 		{"create a subresource", "create", "/api/v1/namespaces/ns/serviceaccounts/plain/token",
 			Create(api.ServiceAccounts).In("ns").Named("plain").Sub("token"), true},
-		{"path", "get", "/api/v1/nodes/worker:20701/proxy/metrics", GetPath("/api/v1/nodes/worker:20701/proxy/metrics"), true},
+		{"path", "get", "/api/v1/nodes/worker:20701/proxy/metrics",
+			GetPath("/api/v1/nodes/worker:20701/proxy/metrics"), true},
 		{"no URI", "get", "", secret, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
