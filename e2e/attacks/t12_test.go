@@ -29,7 +29,7 @@ var _ = tell(Story{
 	Also:  []string{"e2e/kubeletauth/forwarding_test.go"},
 	Attempts: []Attempt{{
 		Name: "answering an ordinary request with a redirect", Effect: "the client gets the attacker's address",
-		By: scraper, Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/log")}, Rule: "KA-REDIRECT-1",
+		By: logReader, Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/log")}, Rule: "KA-REDIRECT-1",
 		Labels:  Label(OnHost, OnHardened),
 		Prepare: answering,
 		Attack:  redirected("301&location=" + elsewhere),
@@ -46,6 +46,18 @@ var _ = tell(Story{
 		Twin: redirected("200"),
 	}},
 })
+
+// logReader is the attacker who waits for a client that reads the logs of nodes.
+var logReader = Credential{
+	Words: "the token of a pod that may get nodes/log, whose request the attacker answers",
+	Real:  readsLogs, Unprotected: readsLogs,
+}
+
+func readsLogs(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
+	GinkgoHelper()
+	r.Say("A pod reads the logs of the node. RBAC allows it to get nodes/log.")
+	return granted(ctx, r, plain, rights)
+}
 
 // redirected is a request whose query says how the attacker's program answers.
 func redirected(query string) Act {
