@@ -47,7 +47,7 @@ var _ = tell(Story{
 			TwinIs: ownStatus, Twin: writesOwnStatus,
 		},
 		{
-			Name: "pods/resize of another node's pod", Effect: "the other node's pod has a tenth of its CPU",
+			Name: "pods/resize of another node's pod", Effect: "the spec of the pod has a tenth of its CPU",
 			By: daemon, Rights: allOfPods, Rule: "NS-POD-3", Text: "[NA-POD-4]",
 			Prepare: func(ctx context.Context, r *Run) {
 				r.Pod = running(ctx, r.Env.Pod(ctx, r.Victim(), withCPU))
