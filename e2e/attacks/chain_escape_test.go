@@ -6,6 +6,7 @@ package attacks_test
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
@@ -44,7 +46,7 @@ var _ = chain("Chain: from a container escape on the worker to cluster-admin", "
 				return r.Send(ctx, node, List(api.Pods).Where("spec.nodeName="+r.Attacker()))
 			},
 			effect: func(ctx context.Context, r *Run, _ Answer) {
-				agent = onWorkersDisk(ctx, r, stage.Namespace, agentOf(r))
+				agent = onWorkersDisk(ctx, r, attackersPod(agentOf(r)))
 			}},
 		{what: "the kubelet labels its own Node as trusted, so that the operator's pod may run there",
 			stoppedBy: "NR-LABEL-2",
@@ -64,7 +66,7 @@ var _ = chain("Chain: from a container escape on the worker to cluster-admin", "
 		{what: "the operator's new pod comes to the worker, and its token is on the worker's disk", needs: true,
 			act: func(ctx context.Context, r *Run) Answer {
 				operatorOn(ctx, r, r.Attacker())
-				admin = onWorkersDisk(ctx, r, r.Pod.Namespace, operator)
+				admin = onWorkersDisk(ctx, r, r.Pod)
 				return r.Send(ctx, admin, secretNamed(r, r.Victim()))
 			},
 			effect: showSecret},
@@ -143,6 +145,7 @@ func bindsAdmin(ctx context.Context, r *Run, who *Identity) Answer {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: stage.Namespace, Name: agentOf(r)}},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 	}
+	r.Names["binding"] = binding.Name
 	afterwards(func(ctx context.Context) error {
 		return r.Client.RbacV1().ClusterRoleBindings().Delete(ctx, binding.Name, metav1.DeleteOptions{})
 	})
@@ -151,10 +154,20 @@ func bindsAdmin(ctx context.Context, r *Run, who *Identity) Answer {
 
 var clusterRoleBindings = rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings")
 
-// expectClusterAdmin expects that an account has all rights. RBAC learns of a binding by a watch.
+// expectClusterAdmin expects that an account has all rights by the binding of [bindsAdmin]. Other specs
+// grant the account rights at the same time, so the reason must name the binding. If the other chain has
+// a binding too, RBAC names one of the two, in no fixed order. RBAC learns of a binding by a watch.
 func expectClusterAdmin(ctx context.Context, r *Run, who *Identity) {
 	GinkgoHelper()
-	Eventually(ctx, func() int { return r.Send(ctx, who, secretNamed(r, r.Victim())).Code }).WithTimeout(Soon).
-		WithPolling(200 * time.Millisecond).Should(Equal(200))
+	everything := Ask("*", schema.GroupVersionResource{Group: "*", Version: "*", Resource: "*"})
+	Eventually(ctx, func() (string, error) {
+		review, err := suite.Review(ctx, who, everything)
+		if !review.Allowed {
+			return "denied: " + review.Reason, err
+		}
+		return review.Reason, err
+	}).WithTimeout(Soon).WithPolling(200 * time.Millisecond).
+		Should(And(HavePrefix("RBAC: allowed"), ContainSubstring(strconv.Quote(r.Names["binding"]))))
+	expectSecret(ctx, r, who)
 	r.Say("%s is cluster-admin.", who)
 }

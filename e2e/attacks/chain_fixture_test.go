@@ -59,7 +59,7 @@ func chain(name string, first rules.ID, prepare func(context.Context, *Run),
 			}
 		}
 		if r.Protected {
-			Expect(stopped).To(Equal(first), "the rule that stops the chain")
+			Expect(stopped).To(Equal(first), "the label of the spec names the rule of the first denied step")
 		}
 	})
 }

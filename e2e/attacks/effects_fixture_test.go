@@ -91,14 +91,14 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// onWorkersDisk finds a token of an account among the volumes of all pods on the worker's disk, as
-// root there does, and uses it there.
-func onWorkersDisk(ctx context.Context, r *Run, namespace, account string) *Identity {
+// onWorkersDisk finds the token of a pod among the volumes of all pods on the worker's disk, as root
+// there does, and uses it there.
+func onWorkersDisk(ctx context.Context, r *Run, pod *corev1.Pod) *Identity {
 	GinkgoHelper()
 	tokens, err := suite.Host.Run(ctx, r.Attacker(), printTokens+"\n")
 	Expect(err).NotTo(HaveOccurred())
 	r.Say("The attacker is root on %s and reads all tokens on its disk.", r.Attacker())
-	return outside(ctx, pickToken(ctx, tokens, namespace, account)).From(suite.FromHost(r.Attacker()))
+	return outside(ctx, pickToken(ctx, tokens, pod)).From(suite.FromHost(r.Attacker()))
 }
 
 // printTokens prints the tokens of all pods, one a line. The path avoids the link beside ..data: see
@@ -106,33 +106,45 @@ func onWorkersDisk(ctx context.Context, r *Run, namespace, account string) *Iden
 const printTokens = "for file in /var/lib/kubelet/pods/*/volumes/kubernetes.io~projected/*/..data/token; do " +
 	"cat $file; echo; done"
 
-// pickToken returns a token of an account that the API server accepts. Tokens of pods that were deleted
-// shortly before are still on the disk.
-func pickToken(ctx context.Context, tokens, namespace, account string) string {
+// pickToken returns a token of a pod that the API server accepts. Tokens of pods that were deleted
+// shortly before are still on the disk. Other specs start and delete pods of the same account, so the
+// name of the pod is compared, too.
+func pickToken(ctx context.Context, tokens string, pod *corev1.Pod) string {
 	GinkgoHelper()
-	user := "system:serviceaccount:" + namespace + ":" + account
+	user := "system:serviceaccount:" + pod.Namespace + ":" + pod.Spec.ServiceAccountName
 	for token := range strings.Lines(tokens) {
-		if token = strings.TrimSpace(token); subjectOf(token) != user {
+		token = strings.TrimSpace(token)
+		if of := claimsOf(token); of.Subject != user || of.Bound.Pod.Name != pod.Name {
 			continue
 		}
 		if _, err := suite.ReadToken(ctx, token); err == nil {
 			return token
 		}
 	}
-	Fail("cannot find a valid token of " + user)
+	Fail("cannot find a valid token of " + user + " in pod " + pod.Name)
 	return ""
 }
 
-// subjectOf returns the user of a token without a check of its signature.
-func subjectOf(token string) string {
+// claims are the user of a token and the pod that the token is bound to.
+type claims struct {
+	Subject string `json:"sub"`
+	Bound   struct {
+		Pod struct {
+			Name string `json:"name"`
+		} `json:"pod"`
+	} `json:"kubernetes.io"`
+}
+
+// claimsOf returns the claims of a token without a check of its signature. They are empty if the text
+// is not a token.
+func claimsOf(token string) (of claims) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return ""
+		return claims{}
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	var claims struct{ Sub string }
-	if err != nil || json.Unmarshal(payload, &claims) != nil {
-		return ""
+	if err != nil || json.Unmarshal(payload, &of) != nil {
+		return claims{}
 	}
-	return claims.Sub
+	return of
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -78,7 +79,39 @@ func namesRule(event auditv1.Event, rule rules.ID) bool {
 		strings.Contains(event.Annotations["authorization.k8s.io/reason"]+event.ResponseStatus.Message, "["+string(rule)+"]")
 }
 
-// expectEvent expects the event of a denial of the user's request in the audit log, and prints it.
+// recordsRequest reports whether an event is of this request. Other specs use the accounts of the stage at
+// the same time.
+func recordsRequest(event auditv1.Event, request Request) bool {
+	uri, err := url.ParseRequestURI(event.RequestURI)
+	return err == nil && event.Verb == request.Verb && uri.Path == pathOf(request) &&
+		uri.Query().Get("fieldSelector") == request.Selector
+}
+
+// pathOf returns the path of a request at the API server.
+func pathOf(request Request) string {
+	if request.Path != "" {
+		path, _, _ := strings.Cut(request.Path, "?")
+		return path
+	}
+	path := "/apis/" + request.Resource.Group + "/" + request.Resource.Version
+	if request.Resource.Group == "" {
+		path = "/api/" + request.Resource.Version
+	}
+	if request.Namespace != "" {
+		path += "/namespaces/" + request.Namespace
+	}
+	path += "/" + request.Resource.Resource
+	// The name of a new object is in the body.
+	if request.Name != "" && (request.Verb != "create" || request.Subresource != "") {
+		path += "/" + request.Name
+	}
+	if request.Subresource != "" {
+		path += "/" + request.Subresource
+	}
+	return path
+}
+
+// expectEvent expects the event of a denial of the last request in the audit log, and prints it.
 func expectEvent(ctx context.Context, r *Run, who *Identity, since time.Time, right func(auditv1.Event) bool) {
 	GinkgoHelper()
 	if why := suite.Host.Missing(); why != "" {
@@ -88,7 +121,8 @@ func expectEvent(ctx context.Context, r *Run, who *Identity, since time.Time, ri
 	Eventually(ctx, func() (bool, error) {
 		events, err := suite.Audited(ctx, since.Add(-time.Second), who.User)
 		for _, event := range events {
-			if event.ResponseStatus == nil || event.ResponseStatus.Code != http.StatusForbidden || !right(event) {
+			if event.ResponseStatus == nil || event.ResponseStatus.Code != http.StatusForbidden ||
+				!recordsRequest(event, r.sent) || !right(event) {
 				continue
 			}
 			r.Say("audit log: %s %s, user %s from %s: %d %s", event.Verb, event.RequestURI, event.User.Username,

@@ -45,7 +45,7 @@ func attacksPage() string {
 	paragraph(&b, "", "Each attack on this page was possible on a Kubernetes cluster, or was published. The suite "+
 		"[e2e/attacks](../e2e/attacks) carries each of them out three times: without protection, where it succeeds "+
 		"and the spec checks the effect; with the profile `hardened`, where the rule denies it and the audit log has "+
-		"the denial; and as a legitimate request that differs in one field and is allowed.")
+		"the denial; and as a legitimate twin, which is allowed. The difference is named for each attempt.")
 	paragraph(&b, "", "\"Without protection\" is one of these:")
 	paragraph(&b, "- ", "An account with the same rights and without a node scope.")
 	paragraph(&b, "- ", "An account with the rights that nodes had by RBAC before the Node authorizer existed. "+

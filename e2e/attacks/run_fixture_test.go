@@ -30,6 +30,8 @@ type Run struct {
 	Names map[string]string
 	// Who is the attacker.
 	Who *Identity
+	// sent is the last request to the API server.
+	sent Request
 	// Port is a kubelet's port, and reply the last answer from it.
 	Port  *Port
 	reply Reply
@@ -192,6 +194,7 @@ func inForce(ctx context.Context, id rules.ID) bool {
 // Send makes a request, and prints it and its answer.
 func (r *Run) Send(ctx context.Context, who *Identity, request Request) Answer {
 	GinkgoHelper()
+	r.sent = request
 	answer, err := suite.Fetch(ctx, who, request)
 	Expect(err).NotTo(HaveOccurred())
 	r.Say("%s: %s", who, short(request.String()+inBrief(request.Body)))

@@ -49,7 +49,7 @@ var _ = Describe("stale answers", Attack("T23"), func() {
 		node := suite.AsNode(env.Own)
 		_, request, deleted := gone(ctx, env)
 		suite.BecomesRefused(ctx, node, request, "NA-SECRET-1", deleted, unrelated)
-		expectAudited(ctx, &Run{}, node, deleted, "NA-SECRET-1")
+		expectAudited(ctx, &Run{sent: request}, node, deleted, "NA-SECRET-1")
 	})
 
 	It("a secret is denied after a pod of the same name was created on another node", Denies("NA-SECRET-1"),

@@ -44,7 +44,7 @@ type Attempt struct {
 	// Rule denies the attack. Text is a part of the message: upstream's text, if it has the rule.
 	Rule rules.ID
 	Text string
-	// TwinIs is the twin, and the field in which it differs from the attack. TwinRule allows it. It
+	// TwinIs is the twin, and how it differs from the attack. TwinRule allows it. It
 	// is needed if an authorizer decides, and empty means Rule.
 	TwinIs   string
 	TwinRule rules.ID

@@ -72,9 +72,13 @@ func try(attack string, a attempt) {
 		})
 		It("is denied to a node", refusal, func(ctx SpecContext) {
 			begun, node := time.Now(), suite.AsNode(suite.Env().Own)
-			suite.ExpectClaim(ctx, node, a.attack, a.text)
+			var sent Request
+			suite.ExpectClaim(ctx, node, func(ctx context.Context, e *Env) Request {
+				sent = a.attack(ctx, e)
+				return sent
+			}, a.text)
 			if a.off == "" || suite.InForce(a.rule) {
-				expectAudited(ctx, &Run{}, node, begun, a.rule)
+				expectAudited(ctx, &Run{sent: sent}, node, begun, a.rule)
 			}
 		})
 		It("the same request on the node's own objects is allowed", AllowsBy(a.rule, permittedBy), func(ctx SpecContext) {

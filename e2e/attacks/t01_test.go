@@ -28,7 +28,7 @@ var _ = tell(Story{
 		{
 			Name: "cordoning another node", Effect: "a pod that prefers the other node runs on the attacker's node",
 			By: daemon, Rights: mayPatchNodes, Rule: "NS-NODE-2", Text: onlyOwnNode,
-			Prepare: victim,
+			Prepare: chosenVictim,
 			Attack: sends(func(r *Run) Request {
 				return Patch(api.Nodes).Named(r.Other).With(spec("unschedulable", true)).Stored()
 			}),
@@ -54,7 +54,7 @@ var _ = tell(Story{
 				})).Stored()
 			}),
 			Show:   func(ctx context.Context, r *Run, _ Answer) { gone(ctx, r, r.Pod) },
-			TwinIs: "a patch of its own Node instead (as a dry run)",
+			TwinIs: "an empty patch of its own Node instead (as a dry run)",
 			Twin:   sends(func(r *Run) Request { return Patch(api.Nodes).Named(r.Attacker()) }),
 		},
 	},

@@ -20,7 +20,7 @@ var _ = tell(Story{
 		Name:   "setting another node's allocatable pods to 0",
 		Effect: "a pod that prefers the other node runs on the attacker's node",
 		By:     daemon, Rights: mayPatchNodes, Rule: "NS-NODE-2", Text: onlyOwnNode,
-		Prepare: victim,
+		Prepare: chosenVictim,
 		Attack:  sends(func(r *Run) Request { return Patch(api.Nodes).Named(r.Other).Sub("status").With(noPods).Stored() }),
 		Show:    landsHere,
 		TwinIs:  "the same patch of the status of its own Node (as a dry run)",

@@ -29,7 +29,7 @@ var _ = tell(Story{
 	Also:  []string{"e2e/kubeletauth/forwarding_test.go"},
 	Attempts: []Attempt{{
 		Name: "answering an ordinary request with a redirect", Effect: "the client gets the attacker's address",
-		By: scraper, Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/log")}, Rule: "KA-REDIRECT-1",
+		By: logReader, Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/log")}, Rule: "KA-REDIRECT-1",
 		Labels:  Label(OnHost, OnHardened),
 		Prepare: answering,
 		Attack:  redirected("301&location=" + elsewhere),
@@ -47,6 +47,18 @@ var _ = tell(Story{
 	}},
 })
 
+// logReader is the attacker who waits for a client that reads the logs of nodes.
+var logReader = Credential{
+	Words: "the token of a pod that may get nodes/log, whose request the attacker answers",
+	Real:  readsLogs, Unprotected: readsLogs,
+}
+
+func readsLogs(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
+	GinkgoHelper()
+	r.Say("A pod reads the logs of the node. RBAC allows it to get nodes/log.")
+	return granted(ctx, r, plain, rights)
+}
+
 // redirected is a request whose query says how the attacker's program answers.
 func redirected(query string) Act {
 	return func(ctx context.Context, r *Run, who *Identity) Answer {
@@ -63,7 +75,7 @@ func answering(ctx context.Context, r *Run) {
 	Expect(err).NotTo(HaveOccurred())
 	host, _, err := net.SplitHostPort(beside.Address)
 	Expect(err).NotTo(HaveOccurred())
-	port := fmt.Sprint(20940 + GinkgoParallelProcess())
+	port := fmt.Sprint(hostPort())
 	r.RunProgram(ctx, r.Attacker(), "../standin", "-listen=0.0.0.0:"+port)
 	Eventually(ctx, func() error {
 		_, err := suite.Host.Run(ctx, r.Attacker(), "curl -sSk --fail --max-time 5 https://127.0.0.1:"+port+"/")

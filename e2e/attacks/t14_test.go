@@ -75,8 +75,18 @@ func attackersService(ctx context.Context, r *Run) {
 	})
 }
 
-// hostPort is a port of a node that each process of a run has for itself.
-func hostPort() int { return 20700 + GinkgoParallelProcess() }
+// hostPorts is the number of ports of each process of a run.
+const hostPorts = 20
+
+// usedPorts counts the ports that this process has used.
+var usedPorts int
+
+// hostPort returns a port of a node that no other process of this run uses. This process uses it again
+// only after hostPorts others: the listener of the spec before may still be there.
+func hostPort() int {
+	usedPorts++
+	return 20500 + hostPorts*GinkgoParallelProcess() + usedPorts%hostPorts
+}
 
 // visit returns what a program on the host of a node reads at an address. It is empty without an
 // answer.

@@ -47,7 +47,7 @@ func fromCollector(ctx context.Context, r *Run, account string, rights []rbacv1.
 		withPodsOfHost))
 	tokens, err := suite.Exec(ctx, collector, "/bin/sh", "-c", printTokens)
 	Expect(err).NotTo(HaveOccurred())
-	bearer := must(suite.ReadToken(ctx, pickToken(ctx, tokens, stage.Namespace, account)))
+	bearer := must(suite.ReadToken(ctx, pickToken(ctx, tokens, attackersPod(account))))
 	r.Grant(ctx, bearer.User, rights...)
 	r.Say("The attacker is in a log collector on %s and finds a token of %s.", r.Attacker(), bearer.User)
 	return suite.AsBearer(bearer).From(suite.FromPod(collector))

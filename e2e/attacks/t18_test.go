@@ -42,7 +42,7 @@ var _ = tell(Story{
 			Twin:   sends(func(r *Run) Request { return sliceOf(r, r.Attacker()) }),
 		},
 		{
-			Name: "a CSINode", Effect: "no volume fits on the other node, by the limit in its CSINode",
+			Name: "a CSINode", Effect: "the CSINode of the other node says that no volume fits there",
 			By: kubelet, Rule: "NA-CSINODE-2",
 			Prepare: func(ctx context.Context, r *Run) { r.Put(ctx, fixtures.CSINode(r.Other)) },
 			Attack:  sends(func(r *Run) Request { return driversOf(r.Other) }),

@@ -31,7 +31,7 @@ var _ = tell(Story{
 		{
 			Name:   "pods/ephemeralcontainers of another node's pod",
 			Effect: "code of the attacker runs in the other node's pod and prints its secret",
-			By:     daemon, Rights: allOfPods, Rule: "NS-POD-3",
+			By:     daemon, Rights: allOfPods, Rule: "NS-POD-3", Text: "[NA-POD-4]",
 			Prepare: func(ctx context.Context, r *Run) {
 				r.Name = r.NewName("secret")
 				r.Put(ctx, fixtures.Secret(r.Namespace(ctx), r.Name))
@@ -47,8 +47,8 @@ var _ = tell(Story{
 			TwinIs: ownStatus, Twin: writesOwnStatus,
 		},
 		{
-			Name: "pods/resize of another node's pod", Effect: "the other node's pod has a tenth of its CPU",
-			By: daemon, Rights: allOfPods, Rule: "NS-POD-3",
+			Name: "pods/resize of another node's pod", Effect: "the spec of the pod has a tenth of its CPU",
+			By: daemon, Rights: allOfPods, Rule: "NS-POD-3", Text: "[NA-POD-4]",
 			Prepare: func(ctx context.Context, r *Run) {
 				r.Pod = running(ctx, r.Env.Pod(ctx, r.Victim(), withCPU))
 			},
@@ -65,7 +65,7 @@ var _ = tell(Story{
 		},
 		{
 			Name: "pods/binding of a waiting pod", Effect: "a pod with a secret runs on the attacker's node",
-			By: daemon, Rights: allOfPods, Rule: "NS-POD-3",
+			By: daemon, Rights: allOfPods, Rule: "NS-POD-3", Text: "[NA-POD-4]",
 			Prepare: func(ctx context.Context, r *Run) {
 				r.Name = r.NewName("secret")
 				r.Put(ctx, fixtures.Secret(r.Namespace(ctx), r.Name))

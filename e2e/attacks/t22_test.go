@@ -25,9 +25,10 @@ var _ = tell(Story{
 	Stops: "The API server caches no answer of Bulkhead. Bulkhead denies a review with more than a thousand " +
 		"requirements without reading it to its end.",
 	Attempts: []Attempt{{
-		Name:   "listing its pods with a thousand requirements",
-		Effect: "upstream's cache of 8192 answers has only answers to such requests",
-		By:     kubelet, Rule: "NA-LIMIT",
+		Name: "listing its pods with a thousand requirements",
+		Effect: "a copy of the API server's cache, in the spec, has no everyday answer any more " +
+			"(components/conformance/sarcache proves it with the API server's own authorizer)",
+		By: kubelet, Rule: "NA-LIMIT",
 		Attack: sends(func(r *Run) Request {
 			return List(api.Pods).Where(withRequirements("spec.nodeName="+r.Attacker(), tooMany))
 		}),

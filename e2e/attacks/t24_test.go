@@ -35,10 +35,12 @@ var _ = tell(Story{
 		By:     monitoring, Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/proxy")},
 		Rule: proxyPolicy, Text: "get on nodes/metrics",
 		Prepare: func(ctx context.Context, r *Run) {
-			running(ctx, r.Env.Pod(ctx, r.Attacker(), fixtures.WithShell("shell", fmt.Sprintf(believes, hostPort())),
+			port := hostPort()
+			r.Names["port"] = fmt.Sprint(port)
+			running(ctx, r.Env.Pod(ctx, r.Attacker(), fixtures.WithShell("shell", fmt.Sprintf(believes, port)),
 				func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }))
 		},
-		Attack: throughServer(func(r *Run) string { return fmt.Sprintf("%s:%d/proxy/metrics", r.Attacker(), hostPort()) }),
+		Attack: throughServer(func(r *Run) string { return r.Attacker() + ":" + r.Names["port"] + "/proxy/metrics" }),
 		Show: func(_ context.Context, r *Run, answer Answer) {
 			Expect(string(answer.Body)).To(Equal("system:admin of developers system:masters"))
 			r.Say("The server on the node answers: %s", answer.Body)
@@ -81,13 +83,14 @@ func throughServer(path func(*Run) string) Act {
 		client, host, err := who.HTTP()
 		Expect(err).NotTo(HaveOccurred())
 		target := "/api/v1/nodes/" + path(r)
+		r.sent = GetPath(target)
 		request := must(http.NewRequestWithContext(ctx, http.MethodGet, host+target, http.NoBody))
 		request.Header.Set("X-Forwarded-User", "system:admin")
 		request.Header.Set("X-Forwarded-Groups", "developers|system:masters")
 		response, err := client.Do(request)
 		Expect(err).NotTo(HaveOccurred())
 		defer response.Body.Close()
-		answer := Answer{User: who.User, Request: GetPath(target), Code: response.StatusCode,
+		answer := Answer{User: who.User, Request: r.sent, Code: response.StatusCode,
 			Body: must(io.ReadAll(response.Body))}
 		if answer.Code >= http.StatusBadRequest {
 			var refused metav1.Status

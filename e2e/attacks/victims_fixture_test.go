@@ -85,6 +85,16 @@ func scheduled(ctx context.Context, r *Run, tweaks ...fixtures.PodTweak) *corev1
 	return pod
 }
 
+// chosenVictim is [victim]. Without protection, it also shows that a pod that prefers the victim comes
+// there before the attack.
+func chosenVictim(ctx context.Context, r *Run) {
+	GinkgoHelper()
+	victim(ctx, r)
+	if !r.Protected {
+		Expect(scheduled(ctx, r, preferring(r)).Spec.NodeName).To(Equal(r.Other), "before the attack")
+	}
+}
+
 // landsHere proves that the next pod, which prefers the victim, comes to the attacker's node.
 func landsHere(ctx context.Context, r *Run, _ Answer) {
 	GinkgoHelper()

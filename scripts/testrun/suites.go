@@ -30,9 +30,9 @@ type selection struct {
 var (
 	rules = selection{name: "rules", label: "!disruptive", procs: 3}
 	// Of each attack, everything runs the unprotected form in in-tree, and the legitimate twin in
-	// hardened.
+	// hardened. An unprotected form that needs hardened (the label only:hardened) runs there.
 	rulesOf = map[string]selection{
-		"hardened": {name: "rules", label: "!disruptive && !unprotected", procs: 3},
+		"hardened": {name: "rules", label: "!disruptive && (!unprotected || only:hardened)", procs: 3},
 		"parity":   {name: "rules", label: "!disruptive && !unprotected && !twin", procs: 3},
 		"in-tree":  {name: "rules", label: "!disruptive && !twin", procs: 3},
 	}
