@@ -146,10 +146,22 @@ func (m *NewMachine) member(ctx context.Context) (id string, err error) {
 // copyFromControlPlane copies a file or a directory to the same path on the machine.
 func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
 	ginkgo.GinkgoHelper()
-	script := fmt.Sprintf("docker exec %s tar -C / -chf - %s | docker exec -i %s tar -C / -xf -", m.ControlPlane, path[1:],
-		m.Name)
+	m.pipe(ctx, "tar -C / -chf - "+path[1:], "tar -C / -xf -")
+}
+
+// CopyImage gives the machine an image of the control plane, as a registry would.
+func (m *NewMachine) CopyImage(ctx context.Context, image string) {
+	ginkgo.GinkgoHelper()
+	const ctr = "ctr --namespace k8s.io images "
+	m.pipe(ctx, ctr+"export - "+image, ctr+"import -")
+}
+
+// pipe runs a command on the control plane, and sends its output to a command on the machine.
+func (m *NewMachine) pipe(ctx context.Context, from, to string) {
+	ginkgo.GinkgoHelper()
+	script := fmt.Sprintf("docker exec %s %s | docker exec -i %s %s", m.ControlPlane, from, m.Name, to)
 	out, err := exec.CommandContext(ctx, "sh", "-c", script).CombinedOutput()
-	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "copying %s to %s: %s", path, m.Name, out)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "%s: %s", script, out)
 }
 
 // MachineName returns a machine name that no other spec uses.

@@ -102,6 +102,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 			machine := suite.Env().NewMachine(ctx, MachineName())
 			machine.PrepareControlPlane(ctx)
 			node := machine.JoinControlPlane(ctx, suite.Env().BootstrapToken(ctx))
+			machine.CopyImage(ctx, componentImage(ctx, hosts[0].Name))
 			machine.Run(ctx, install)
 			expectDecides(ctx, node)
 			machine.Run(ctx, "bulkhead uninstall 2>&1")

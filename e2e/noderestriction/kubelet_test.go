@@ -138,7 +138,7 @@ func expectRefusalsOnList(ctx context.Context, node string, since time.Time, win
 
 // notOnList returns the denials that no healthy kubelet receives. late is the number of lookups
 // without an answer among the others. It ignores the denials that specs cause: a spec of this file
-// runs a pod that must be rejected, and a spec of labels_test.go starts the kubelet with another
+// runs a pod that must be rejected, and a spec of labels_kubelet_test.go starts the kubelet with another
 // value of oldZone.
 func notOnList(refusals []string) (unexpected []string, late int) {
 	for _, refusal := range refusals {
