@@ -154,12 +154,20 @@ func (s *Suite) ExpectExtension(ctx context.Context, who *Identity, request Requ
 }
 
 // ExpectForbidden makes the request once and expects that the rule denies it, with upstream's text
-// if one is given.
+// if one is given. It makes the request again only if a lookup got no answer in time.
 func (s *Suite) ExpectForbidden(ctx context.Context, who *Identity, request Request, by rules.ID, text ...string) {
 	ginkgo.GinkgoHelper()
-	answer, err := s.Do(ctx, who, request)
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
-	s.ExpectDenial(answer, by, text...)
+	s.ExpectDenial(s.answered(ctx, who, request), by, text...)
+}
+
+// answered makes the request, and repeats it only while a lookup gets no answer in time.
+func (s *Suite) answered(ctx context.Context, who *Identity, request Request) Answer {
+	ginkgo.GinkgoHelper()
+	return answered(ctx, func() Answer {
+		answer, err := s.Do(ctx, who, request)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		return answer
+	})
 }
 
 // ExpectDenial expects that the rule denied the request and its review, with upstream's text if one
@@ -180,11 +188,7 @@ func (s *Suite) ExpectDenial(answer Answer, by rules.ID, text ...string) {
 func (s *Suite) ExpectAllowed(ctx context.Context, who *Identity, request Request, by rules.ID) {
 	ginkgo.GinkgoHelper()
 	if s.env.changed.IsZero() {
-		answer := answered(ctx, func() Answer {
-			answer, err := s.Do(ctx, who, request)
-			gomega.Expect(err).NotTo(gomega.HaveOccurred())
-			return answer
-		})
+		answer := s.answered(ctx, who, request)
 		observe(answer.observed())
 		gomega.Expect(answer).To(AllowedBy(s.Settings.Profile, by))
 		return
