@@ -50,7 +50,8 @@ func configuredRemedy(id rules.ID, d details) Setting {
 	case "NR-MACHINE-2":
 		return Setting{Remedy: "Change the kubelet's --node-labels, or " + table + "."}
 	case "NR-MACHINE-3":
-		return Setting{Remedy: "Add the IP to the node's row of " + table + ". The only name that the node may report is its own."}
+		return Setting{Remedy: "Add the IP to the node's row of " + table + ". The only name that the node may report is " +
+			"its own."}
 	case "NR-STICKY-1", "NR-STICKY-2", "NR-STICKY-3":
 		return Setting{Remedy: "Register the node with its taints again, or run `bulkhead taints clear NODE`. The taints " +
 			"are sticky by `nodePolicy: {stickyTaints: …}`."}
