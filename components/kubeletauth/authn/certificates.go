@@ -110,6 +110,9 @@ func (c *certificates) AuthenticateRequest(req *http.Request) (*authenticator.Re
 // Every error is a [*Denied].
 func verify(req *http.Request, options x509.VerifyOptions, lists *crl.Lists) (*authenticator.Response, time.Time,
 	error) {
+	if err := checkEncoding(req.TLS.PeerCertificates[0]); err != nil {
+		return nil, time.Time{}, err
+	}
 	var chains [][]*x509.Certificate
 	all := func(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
 		chains = append(chains, chain)
