@@ -87,9 +87,9 @@ func expectUndecided(ctx context.Context, who *Identity, request Request) {
 	Expect(answer.Code).To(Equal(http.StatusInternalServerError), answer.Message)
 }
 
-// longestButOne returns the second longest of these durations. On a busy machine, one request may be
-// slow for any reason. A request that waits for node-authorizer is no exception: then every request
-// waits. Of fewer than ten durations it returns the longest.
+// longestButOne returns the second longest of these durations, because a busy machine may delay one
+// request. If requests wait for node-authorizer, all of them are slow, so the second longest shows it.
+// Of fewer than ten durations it returns the longest.
 func longestButOne(all []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	if len(sorted) < 10 {

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// nobody is the TLS configuration of a client without a certificate.
-func (w *world) nobody() *tls.Config {
+// anonymous is the TLS configuration of a client without a certificate.
+func (w *world) anonymous() *tls.Config {
 	config := w.admin()
 	config.Certificates = nil
 	return config
@@ -32,7 +32,7 @@ func TestUnauthenticatedClientsDoNotBlockTheAPIServer(t *testing.T) {
 	})
 	var held []*tls.Conn
 	for i := range 8 {
-		held = append(held, w.dialFrom(fmt.Sprint("127.0.0.", 2+i%2), w.nobody()))
+		held = append(held, w.dialFrom(fmt.Sprint("127.0.0.", 2+i%2), w.anonymous()))
 	}
 	for range 20 {
 		if _, _, err := w.websocket("/exec/ns/pod/c"); err != nil {
@@ -74,11 +74,11 @@ func TestConnectionsWithoutAllowedRequestsAreClosed(t *testing.T) {
 		if got := w.do(client, http.MethodGet, "/pods", nil); got.code != http.StatusOK {
 			t.Fatalf("answered %d %s", got.code, got.body)
 		}
-		config := w.nobody()
+		config := w.anonymous()
 		if http2 {
 			config.NextProtos = []string{"h2"}
 		}
-		silent, refused := w.dialFrom("127.0.0.1", config), w.dialFrom("127.0.0.1", w.nobody())
+		silent, refused := w.dialFrom("127.0.0.1", config), w.dialFrom("127.0.0.1", w.anonymous())
 		fmt.Fprint(refused, "GET /pods HTTP/1.1\r\nHost: n\r\n\r\n")
 		if _, err := refused.Read(make([]byte, 1)); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestANewConnectionCarriesLittle(t *testing.T) {
 		name   string
 		config *tls.Config
 		ends   bool
-	}{{"nobody", w.nobody(), true}, {"admin", w.admin(), false}} {
+	}{{"anonymous", w.anonymous(), true}, {"admin", w.admin(), false}} {
 		conn := w.dialFrom("127.0.0.1", tt.config)
 		go func() {
 			_, _ = io.WriteString(conn,
@@ -145,7 +145,7 @@ func TestOneUserCannotTakeAllConnections(t *testing.T) {
 	if want := "Too many requests: the user has too many connections [KA-LIMIT-1]\n"; got.code != http.StatusTooManyRequests || got.body != want {
 		t.Errorf("answered %d %s", got.code, got.body)
 	}
-	got = w.do(w.client(w.nobody(), false), http.MethodGet, "/pods",
+	got = w.do(w.client(w.anonymous(), false), http.MethodGet, "/pods",
 		func(req *http.Request) { req.Header.Set("Authorization", "Bearer other") })
 	if got.code != http.StatusOK {
 		t.Errorf("another is answered %d %s", got.code, got.body)
