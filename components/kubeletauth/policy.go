@@ -113,6 +113,9 @@ func (p *Policy) ModeOf(id rules.ID) rules.Mode {
 // Map is [Mode.Map] with the modes of the rules. For a rule that is off or in audit mode, enforced
 // is the kubelet's own mapping. For a rule in audit mode, audited is the mapping that the rule
 // would enforce. Otherwise audited has no attempts.
+//
+// Where [RuleUpgrade] is not enforced, the other rules decide about a request with an upgrade as about
+// the same request without it: a header must not replace the right that they demand.
 func (p *Policy) Map(r Request) (enforced, audited Mapping, refusal *rules.Decision) {
 	mapping, refusal := Strict.Map(r)
 	if refusal != nil {
@@ -124,6 +127,16 @@ func (p *Policy) Map(r Request) (enforced, audited Mapping, refusal *rules.Decis
 		return mapping, Mapping{}, nil
 	case optional && mode == rules.Audit:
 		audited = mapping
+	}
+	if mapping.Rule == RuleUpgrade {
+		plain := r
+		plain.Upgrade = false
+		enforced, other, refusal := p.Map(plain)
+		enforced.Streams = true
+		if audited.Attempts == nil {
+			audited = other
+		}
+		return enforced, audited, refusal
 	}
 	enforced, refusal = Compat.Map(r)
 	return enforced, audited, refusal

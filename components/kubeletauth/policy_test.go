@@ -13,7 +13,11 @@ func TestPolicy(t *testing.T) {
 	exec := Request{Method: "GET", Path: "/exec/ns/pod/c", Upgrade: true}
 	attach := Request{Method: "GET", Path: "/attach/ns/pod/c", Upgrade: true}
 	post := Request{Method: "POST", Path: "/pods"}
+	logs := Request{Method: "GET", Path: "/containerLogs/ns/pod/c"}
+	upgraded := Request{Method: logs.Method, Path: logs.Path, Upgrade: true}
 	set := func(mode rules.Mode) map[rules.ID]rules.Mode { return map[rules.ID]rules.Mode{RuleExec: mode} }
+	noUpgrade := func(mode rules.Mode) map[rules.ID]rules.Mode { return map[rules.ID]rules.Mode{RuleUpgrade: mode} }
+	neither := map[rules.ID]rules.Mode{RuleUpgrade: rules.Audit, RuleContainerLogs: rules.Audit}
 	const compatExec, strictExec, none = "KA-PROXY-1: get proxy", "KA-EXEC-1: create exec", ": "
 	for _, tc := range []struct {
 		name              string
@@ -30,6 +34,11 @@ func TestPolicy(t *testing.T) {
 		{"enforce in compat is enforced", NewPolicy(Compat, set(rules.Enforce)), exec, strictExec, none},
 		{"and leaves the next rule", NewPolicy(Compat, set(rules.Enforce)), attach, compatExec, none},
 		{"path without a rule follows the mode", NewPolicy(Strict, set(rules.Off)), post, "KA-POD-1: create pods", none},
+		{"logs need their own right", NewPolicy(Strict, noUpgrade(rules.Off)), logs, "KA-CLOG-1: get containerlogs", none},
+		{"with an upgrade, too", NewPolicy(Strict, noUpgrade(rules.Off)), upgraded, "KA-CLOG-1: get containerlogs", none},
+		{"and where the upgrade is audited", NewPolicy(Strict, noUpgrade(rules.Audit)), upgraded, "KA-CLOG-1: get containerlogs",
+			"KA-UPGRADE-1: create containerlogs"},
+		{"and in audit both", NewPolicy(Strict, neither), upgraded, "KA-PROXY-1: get proxy", "KA-UPGRADE-1: create containerlogs"},
 		{"in either", NewPolicy(Compat, set(rules.Enforce)), post, "KA-POD-1: create pods, create proxy", none},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

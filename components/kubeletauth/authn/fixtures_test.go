@@ -4,6 +4,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/base64"
@@ -33,6 +34,8 @@ type apiServer struct {
 	tokens map[string][]string
 	err    error
 	before func(context.Context)
+	// users are the users of tokens. Other tokens are of token-user.
+	users map[string]string
 	// extra, if not nil, is the extra of every user.
 	extra map[string]authenticationv1.ExtraValue
 
@@ -60,7 +63,7 @@ func (s *apiServer) Create(ctx context.Context, r *authenticationv1.TokenReview,
 	}
 	answer.Status = authenticationv1.TokenReviewStatus{
 		Authenticated: true, Audiences: good,
-		User: authenticationv1.UserInfo{Username: "token-user", UID: "1", Groups: []string{"a", "b|c"},
+		User: authenticationv1.UserInfo{Username: cmp.Or(s.users[r.Spec.Token], "token-user"), UID: "1", Groups: []string{"a", "b|c"},
 			Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}},
 	}
 	if s.extra != nil {

@@ -53,18 +53,24 @@ func TestProvenTokenStaysKnownAfterCacheExpiry(t *testing.T) {
 	})
 }
 
-// Frequent reviews of one known token do not delay other known tokens.
-func TestAProvenTokenHasALimitOfItsOwn(t *testing.T) {
+// Frequent reviews of one user's tokens do not delay the tokens of other users, however many tokens the
+// user has.
+func TestAUserWithProvenTokensHasALimitOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := onlyTokens(t, func(c *Config) { c.TokenTTL, c.ClientReviews.Burst = 0, 5 })
+		w.api.users = map[string]string{apiToken: "another-user"}
 		w.expect(t, bearer(t, kubeletToken), "token-user")
-		w.expect(t, bearer(t, apiToken), "token-user")
-		for range 5 {
+		w.expect(t, bearer(t, bothToken), "token-user")
+		w.expect(t, bearer(t, apiToken), "another-user")
+		for range 4 {
 			w.expect(t, bearer(t, kubeletToken), "token-user")
 		}
-		w.expect(t, bearer(t, kubeletToken), "Too many requests: this token is reviewed too often [KA-LIMIT-1]")
-		w.expect(t, bearer(t, apiToken), "token-user")
-		if got := w.api.reviews(); got != 8 {
+		w.expect(t, bearer(t, bothToken), "token-user")
+		const tooMany = "Too many requests: tokens of this user are reviewed too often [KA-LIMIT-1]"
+		w.expect(t, bearer(t, bothToken), tooMany)
+		w.expect(t, bearer(t, kubeletToken), tooMany)
+		w.expect(t, bearer(t, apiToken), "another-user")
+		if got := w.api.reviews(); got != 9 {
 			t.Errorf("%d reviews", got)
 		}
 	})

@@ -43,9 +43,9 @@ type tokens struct {
 	// limits is the rate limit for unknown tokens, by client address. All clients of one address
 	// share it.
 	limits *limiter[netip.Prefix]
-	// proven contains the tokens that were valid at their last answered TokenReview. Each has its
-	// own rate limit, and their reviews have separate slots.
-	proven       *reviewclient.Cache[struct{}]
+	// proven contains the tokens that were valid at their last answered TokenReview, with the hash of
+	// their user. Each user has a rate limit of its own, and the reviews have separate slots.
+	proven       *reviewclient.Cache[reviewclient.Key]
 	provenLimits *limiter[reviewclient.Key]
 	metrics      *recorder
 }
@@ -66,12 +66,12 @@ func newTokens(config Config, m *recorder) *tokens {
 		mode: config.AudienceMode,
 		hash: newTokenHash(), metrics: m,
 		limits:       newLimiter[netip.Prefix](config.ClientReviews, config.Options.Reviews),
-		proven:       reviewclient.NewCache[struct{}](cachedTokens, cachedTokenBytes),
+		proven:       reviewclient.NewCache[reviewclient.Key](cachedTokens, cachedTokenBytes),
 		provenLimits: newLimiter[reviewclient.Key](config.ClientReviews, config.Options.Reviews),
 	}
 	t.limits.tooMany, t.limits.tooManyOfAll = "too many tokens from this address are new or not good",
 		"too many tokens are new or not good"
-	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "this token is reviewed too often",
+	t.provenLimits.tooMany, t.provenLimits.tooManyOfAll = "tokens of this user are reviewed too often",
 		"too many tokens are reviewed again"
 	t.reviewer = reviewclient.New(reviewclient.Config[reviewed]{
 		Name:    "token",
@@ -126,7 +126,7 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 
 func (t *tokens) question(ctx context.Context, key reviewclient.Key, client netip.Prefix,
 	token string) reviewclient.Query[reviewed] {
-	_, proven := t.proven.Get(key)
+	user, proven := t.proven.Get(key)
 	return reviewclient.Query[reviewed]{
 		Key: key,
 		Ask: func(ctx context.Context) (reviewed, error) {
@@ -136,7 +136,7 @@ func (t *tokens) question(ctx context.Context, key reviewclient.Key, client neti
 		},
 		Admit: func() error {
 			if proven {
-				return t.provenLimits.take(key)
+				return t.provenLimits.take(user)
 			}
 			return t.limits.take(client)
 		},
@@ -150,7 +150,7 @@ func (t *tokens) learn(key reviewclient.Key, v reviewed, err error) {
 	switch {
 	case err != nil:
 	case v.response != nil:
-		t.proven.Put(key, struct{}{}, 0, provenFor)
+		t.proven.Put(key, t.hash.of(v.response.User.GetName()), 0, provenFor)
 	default:
 		t.proven.Remove(key)
 	}
