@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// dead and hung are the durations of node-authorizer's outages.
-	dead = 2 * time.Minute
+	// dead and hung are the durations of node-authorizer's outages. Without heartbeats a node is NotReady
+	// after 50 seconds, so nodes that are still Ready after dead have sent some.
+	dead = 75 * time.Second
 	hung = 30 * time.Second
 	// away is the path of its manifest during the outage: the kubelet then stops the pod.
 	away = "/etc/kubernetes/e2e-bulkhead-node-authorizer.yaml"

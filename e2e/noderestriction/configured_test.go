@@ -128,7 +128,7 @@ var _ = Describe("the operator's configuration", Serial, Ordered, Label(Disrupti
 			machine(pool("general")), "e2e.bulkhead.dev/pool"),
 		Entry("address of its row: admitted", Allows("NR-MACHINE-3"), machine(located("192.0.2.70"))),
 		Entry("address of another row: denied", Denies("NR-MACHINE-3"), machine(located("192.0.2.71")),
-			"192.0.2.71: the machine table has others"),
+			`address "192.0.2.71": the machine table has others`),
 	)
 
 	Describe("sticky taints:", func() {

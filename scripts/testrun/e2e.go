@@ -90,7 +90,7 @@ func hardened(ctx context.Context, j *job) error {
 	}
 	err := j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl)
 	j.unblock()
-	return errors.Join(err, j.specs(ctx, "hardened", disruptive))
+	return errors.Join(err, j.specs(ctx, "hardened", disruptiveParts...))
 }
 
 // renewals tests two renewals of every certificate. Each renewal breaks the connections to the API
@@ -110,11 +110,11 @@ func others(ctx context.Context, j *job) (err error) {
 	defer func() { err = errors.Join(err, j.down(ctx)) }()
 	inTree := j.up(ctx, "in-tree", "--fresh")
 	if inTree == nil {
-		inTree = errors.Join(dryRun(ctx, j), j.specs(ctx, "in-tree", rulesOf["in-tree"], disruptive))
+		inTree = errors.Join(dryRun(ctx, j), j.specs(ctx, "in-tree", rulesOf["in-tree"]))
 	}
 	parity := j.up(ctx, "parity")
 	if parity == nil {
-		parity = j.specs(ctx, "parity", rulesOf["parity"], disruptive)
+		parity = j.specs(ctx, "parity", rulesOf["parity"])
 	}
 	again := j.up(ctx, "hardened")
 	j.unblock()

@@ -29,14 +29,20 @@ type selection struct {
 // Together, these selections run every spec. Disruptive specs run alone.
 var (
 	rules = selection{name: "rules", label: "!disruptive", procs: 3}
-	// Of each attack, everything runs the unprotected form in in-tree, and the legitimate twin in
+	// everything runs all rules in hardened and in parity. In in-tree it runs the attacks only: there they
+	// must succeed. Of each attack, it runs the unprotected form in in-tree, and the legitimate twin in
 	// hardened. An unprotected form that needs hardened (the label only:hardened) runs there.
 	rulesOf = map[string]selection{
 		"hardened": {name: "rules", label: "!disruptive && (!unprotected || only:hardened)", procs: 3},
 		"parity":   {name: "rules", label: "!disruptive && !unprotected && !twin", procs: 3},
-		"in-tree":  {name: "rules", label: "!disruptive && !twin", procs: 3},
+		"in-tree":  {name: "attacks", label: "!disruptive && !twin", procs: 3, suites: []string{"attacks"}},
 	}
 	disruptive = selection{name: "disruptive", label: "disruptive && !long"}
+	// everything runs each suite's disruptive specs as a part of its own, the longest first: no part
+	// starts after the limit, and none runs so long that the run ends after it.
+	disruptiveParts = []selection{
+		disruptiveIn("failure"), disruptiveIn("noderestriction"), disruptiveIn("kubeletauth"), disruptiveIn("nodeauthorizer"),
+	}
 	// The crawl sends requests as fast as it can, so it runs alone.
 	crawl = selection{name: "crawl", suites: []string{"crawler"}}
 	// Node scope is optional: its suite runs in profile hardened.
@@ -50,6 +56,10 @@ var (
 
 	special = slices.Concat(crawl.suites, nodeScope.suites, certificates.suites, hosts.suites)
 )
+
+func disruptiveIn(suite string) selection {
+	return selection{name: disruptive.name + "-" + suite, label: disruptive.label, suites: []string{suite}}
+}
 
 // findSuites returns the folders of all suites, or only of the suites without their own selection.
 func (j *job) findSuites(all bool) ([]string, error) {

@@ -71,7 +71,7 @@ func TestOnlyNamesWaitForTheEndOfAList(t *testing.T) {
 	for _, w := range examples {
 		object := w.example.DeepCopyObject()
 		object.(metav1.Object).SetName("x")
-		if got, err := w.store.Transformer()(object); err != nil || got != (identity{name: "x"}) {
+		if got, err := w.Transformer()(object); err != nil || got != (identity{name: "x"}) {
 			t.Errorf("%s: %v (%v) waits for the end of the list", w.name, got, err)
 		}
 	}
