@@ -156,7 +156,7 @@ mutate: ## make mutate [MUTATE=components/nodescope]: invert the conditions of t
 	@nice go run ./scripts/mutate $(MUTATE)
 
 .PHONY: reports
-reports: ## docs/reports and docs/index.html, from the results of the last make test, or of make e2e with in-tree and with hardened
+reports: ## docs/reports and docs/index.html, from the results of make e2e with in-tree and with hardened
 	@go run ./scripts/reports
 
 .PHONY: bench-cis

@@ -66,8 +66,8 @@ func addReport(files map[string][]byte, results, profile string) (*api.NodeIsola
 		err = fmt.Errorf("the results are of profile %s", report.Metadata.Profile)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot make the report of %s: %w\nmake test makes the results of both profiles. For this one: "+
-			"make up PROFILE=%s, then make e2e", profile, err, profile)
+		return nil, fmt.Errorf("cannot make the report of %s: %w\nMake the results: make up PROFILE=%s, then make e2e",
+			profile, err, profile)
 	}
 	var page bytes.Buffer
 	text, err := report.Marshal()

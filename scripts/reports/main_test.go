@@ -71,7 +71,7 @@ func TestReportsWithoutResults(t *testing.T) {
 		write func(t *testing.T, folder string)
 		want  []string
 	}{
-		{"nothing ran", func(*testing.T, string) {}, []string{"report of in-tree", "report of hardened", "make test"}},
+		{"nothing ran", func(*testing.T, string) {}, []string{"report of in-tree", "report of hardened", "make e2e"}},
 		{"one profile ran", func(t *testing.T, folder string) { writeResults(t, folder, "hardened") },
 			[]string{"report of in-tree: cannot read", "make up PROFILE=in-tree, then make e2e"}},
 		{"a suite did not run", func(t *testing.T, folder string) {
