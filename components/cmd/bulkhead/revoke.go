@@ -37,7 +37,8 @@ of the certificate, that of a token JTI= and its jti claim. It is in the audit l
 kube-apiserver: user.extra["authentication.kubernetes.io/credential-id"].
 
 A thief may have used the credential to get others: look in the audit log for other IDs of the
-same user, and for create of serviceaccounts/token by it. Revoke these as well.
+same user, and for create of serviceaccounts/token by it. Revoke these as well. Delete the pod of
+a stolen token: until then, an account that may impersonate its node still can.
 
 With --crl, a certificate revocation list that the cluster's CA has signed is given to the
 kubelet-auth-proxy of every node (KA-CRL-1). kube-apiserver does not read it.
