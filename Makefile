@@ -122,7 +122,7 @@ alerts: ## cause each alert of manifests/monitoring on the cluster that is up, w
 	@eval "$$($(REFCLUSTER) env)" && go -C components/monitoring run ./cmd/alerts -root='$(CURDIR)' -write='$(CURDIR)/docs/alerts.md' -draw='$(CURDIR)/docs/dashboard.svg'
 
 .PHONY: verify
-verify: ## formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, known vulnerabilities
+verify: ## formatting, linters, shellcheck, generated docs, licence headers, manifests, known vulnerabilities
 	@$(TESTRUN) verify
 
 .PHONY: bench

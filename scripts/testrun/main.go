@@ -46,7 +46,7 @@ func command() *cobra.Command {
 		root.AddCommand(cmd)
 		return cmd
 	}
-	add("verify", "Formatting, vet, linters, shellcheck, generated docs, licence headers, manifests, govulncheck", verify)
+	add("verify", "Formatting, linters, shellcheck, generated docs, licence headers, manifests, govulncheck", verify)
 	add("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit)
 	var limit time.Duration
 	all := add("all", "verify, unit, and end-to-end in all three profiles",

@@ -21,7 +21,7 @@ import (
 
 // checks are names of functions in scripts/verify.sh.
 var checks = []string{
-	"gofmt", "licence-headers", "vet", "tidy", "golangci-lint", "shellcheck", "actionlint", "rules-doc", "docs-marks",
+	"gofmt", "licence-headers", "tidy", "golangci-lint", "shellcheck", "actionlint", "rules-doc", "docs-marks",
 	"manifests", govulncheck,
 }
 
@@ -50,6 +50,7 @@ func verify(ctx context.Context, j *job) error {
 // unit runs every test that needs no cluster.
 func unit(ctx context.Context, j *job) error { return errors.Join(tests(ctx, j), fuzz(ctx, j)) }
 
+// tests runs the unit tests. golangci-lint runs the analyzers of go vet.
 func tests(ctx context.Context, j *job) error {
 	concurrent, sequential, err := j.packages(ctx)
 	if err != nil {
@@ -61,11 +62,11 @@ func tests(ctx context.Context, j *job) error {
 			return err
 		}
 		return j.gotestsum(ctx, r, "unit", ".", append([]string{
-			"env", "CGO_ENABLED=1", "go", "test", "-json", "-race", "-timeout=15m",
+			"env", "CGO_ENABLED=1", "go", "test", "-vet=off", "-json", "-race", "-timeout=15m",
 		}, concurrent...)...)
 	})
 	errs = errors.Join(errs, j.part(ctx, "unit tests of the installer and the suites", func(r *result) error {
-		return j.gotestsum(ctx, r, "unit-sequential", ".", append([]string{"go", "test", "-json", "-timeout=15m"},
+		return j.gotestsum(ctx, r, "unit-sequential", ".", append([]string{"go", "test", "-vet=off", "-json", "-timeout=15m"},
 			sequential...)...)
 	}))
 	// The tests of the pages of reports need a browser and a font. Without them they are skipped.
@@ -79,7 +80,7 @@ func tests(ctx context.Context, j *job) error {
 	for _, module := range modules {
 		errs = errors.Join(errs, j.part(ctx, "tests of "+module, func(r *result) error {
 			name := strings.ReplaceAll(module, "/", "-")
-			return j.gotestsum(ctx, r, name, module, "go", "test", "-json", "-timeout=10m", "./...")
+			return j.gotestsum(ctx, r, name, module, "go", "test", "-vet=off", "-json", "-timeout=10m", "./...")
 		}))
 	}
 	return errors.Join(errs, err)
