@@ -58,7 +58,7 @@ check-tidy() { in-modules go mod tidy -diff; }
 check-golangci-lint() {
   CGO_ENABLED=0 GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/tools build -trimpath -ldflags='-s -w' \
     -o "${bin}/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-  in-modules "${bin}/golangci-lint" run --timeout=15m ./...
+  in-modules "${bin}/golangci-lint" run --timeout=60m ./...
 }
 
 # check-govulncheck looks for known vulnerabilities in what the programs call. testrun skips it if the

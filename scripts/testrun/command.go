@@ -25,9 +25,13 @@ func (j *job) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// nice returns a command that runs with the lowest priority, because specs measure waiting times.
-// If Linux shares the processors between sessions, only the priority of the session matters.
-func (j *job) nice(ctx context.Context, args ...string) *exec.Cmd {
+// background returns a command that has the lowest priority if other jobs run, because specs measure
+// waiting times. If Linux shares the processors between sessions, only the priority of the session
+// matters.
+func (j *job) background(ctx context.Context, args ...string) *exec.Cmd {
+	if j.name == "" {
+		return j.command(ctx, args...)
+	}
 	const script = `{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec nice -n19 "$@"`
 	cmd := j.command(ctx, append([]string{"sh", "-c", script, "sh"}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

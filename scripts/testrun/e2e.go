@@ -51,8 +51,8 @@ func (j *job) ready(ctx context.Context, profile string) (string, error) {
 //
 // Two cores are too few for two suites at a time: specs fail because the API servers are slow. So
 // heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
-// to wait, for certificates or for the effects of its disruptions. Fuzzing is not heavy: it has the
-// lowest priority.
+// to wait, for certificates or for the effects of its disruptions. The job checks is not heavy: it has
+// the lowest priority.
 //
 // After the limit no part starts, so that the run ends, with its count, before a CI system kills it.
 func everything(ctx context.Context, j *job, limit time.Duration) error {
@@ -64,11 +64,10 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 		return err
 	}
 	ready := j.prepare(ctx)
-	err = verify(ctx, j)
 	if ready == nil {
 		ready = j.compileSuites(ctx)
 	}
-	jobs := []*job{{name: "fuzzing", do: fuzz}}
+	jobs := []*job{{name: "checks", do: checks}}
 	if ready == nil {
 		jobs = append(jobs,
 			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: hardened},
@@ -80,8 +79,11 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 		// The last one: with five nodes more, disruptive specs of other jobs time out.
 		jobs = append(jobs, &job{name: "hosts", cluster: haCluster, heavy: true, do: manyHosts(hosts)})
 	}
-	return errors.Join(ready, err, j.parallel(ctx, jobs...))
+	return errors.Join(ready, j.parallel(ctx, jobs...))
 }
+
+// checks runs what needs no cluster and can wait.
+func checks(ctx context.Context, j *job) error { return errors.Join(verify(ctx, j), fuzz(ctx, j)) }
 
 // hardened tests the profile hardened. Its cluster stays for the user.
 func hardened(ctx context.Context, j *job) error {

@@ -19,15 +19,15 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
 )
 
-// checks are names of functions in scripts/verify.sh.
-var checks = []string{
+// verifyChecks are names of functions in scripts/verify.sh.
+var verifyChecks = []string{
 	"gofmt", "licence-headers", "tidy", "golangci-lint", "shellcheck", "actionlint", "rules-doc", "docs-marks",
 	"manifests", govulncheck,
 }
 
 func verify(ctx context.Context, j *job) error {
 	var errs error
-	for _, check := range checks {
+	for _, check := range verifyChecks {
 		errs = errors.Join(errs, j.step(ctx, "verify: "+check, func(r *result) error {
 			if check == "shellcheck" {
 				if err := host.Install(ctx, j.out, map[string]string{check: check}); err != nil {
@@ -37,7 +37,7 @@ func verify(ctx context.Context, j *job) error {
 			if check == govulncheck && j.skipWithoutDatabase(ctx, r, databaseAddress()) {
 				return ctx.Err()
 			}
-			if err := j.run(j.command(ctx, "scripts/verify.sh", check)); err != nil {
+			if err := j.run(j.background(ctx, "scripts/verify.sh", check)); err != nil {
 				return err
 			}
 			r.passed++
@@ -145,7 +145,7 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 	}
 	defer remove()
 	report := j.path("unit", name+".junit.xml")
-	cmd := j.nice(ctx, append([]string{
+	cmd := j.background(ctx, append([]string{
 		"env", "-u", "E2E_KUBECONFIG", "TMPDIR=" + directory, "GOTMPDIR=" + os.TempDir(), j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails",
 		"--format-hide-empty-pkg", "--hide-summary=failed", "--junitfile=" + report, "--raw-command", "--",
 	}, args...)...)
