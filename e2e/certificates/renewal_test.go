@@ -76,8 +76,9 @@ var _ = It("certificates are renewed twice without a failed request", Serial, La
 			return changes.look(ctx)
 		}).WithTimeout(renewalTimeout).WithPolling(5 * time.Second).Should(Succeed())
 
-		asked, wrong := watched.end()
-		Measured("certificates", fmt.Sprintf("%s; %d requests, %d answered wrongly", changes, asked, len(wrong)))
+		asked, late, wrong := watched.end()
+		Measured("certificates", fmt.Sprintf("%s; %d requests, %d of them late, %d answered wrongly", changes, asked, late,
+			len(wrong)))
 		Expect(wrong).To(BeEmpty())
 	})
 

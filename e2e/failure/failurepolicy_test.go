@@ -133,10 +133,19 @@ func labelling(node, part string) Request {
 		map[string]any{"metadata": map[string]any{"labels": map[string]any{"example.com/failure-policy-" + part: "x"}}})
 }
 
-// expectCode makes the request and checks the status, and the text of the answer.
+// expectCode makes the request and checks the status, and the text of the answer. It repeats the request
+// only while a lookup gets no answer in time.
 func expectCode(ctx context.Context, who *Identity, request Request, code int, text string) {
 	GinkgoHelper()
-	got, answer, err := who.Send(ctx, request)
+	var (
+		got    int
+		answer string
+		err    error
+	)
+	Eventually(ctx, func() bool {
+		got, answer, err = who.Send(ctx, request)
+		return Unanswered(answer)
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(BeFalse(), "a lookup was answered in time")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(got).To(Equal(code), answer)
 	Expect(answer).To(ContainSubstring(text))

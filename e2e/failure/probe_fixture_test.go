@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 	"github.com/bulkhead-k8s/bulkhead/e2e/reliability"
 )
 
@@ -95,6 +96,8 @@ func (p *probe) record(begun time.Time, code int, text string, err error) {
 	case err != nil:
 		p.calls.Failed++
 		answer += err.Error()
+	case !p.attack && Unanswered(text): // also with 403, but not because of a rule
+		p.calls.Failed++
 	case code == http.StatusForbidden || code == http.StatusUnauthorized:
 		p.calls.Denied++
 		expected = p.attack && strings.Contains(text, p.denied)

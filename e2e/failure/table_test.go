@@ -25,9 +25,6 @@ const (
 	long = "long"
 	// recovery bounds the time from the repair until every call is answered as before.
 	recovery = 5 * time.Minute
-	// webhookTimeout is how long the API server waits for node-authorizer. If the machine is so busy that
-	// a read that needs no webhook takes as long, other calls fail without any disruption.
-	webhookTimeout = 3 * time.Second
 	// settled is how long the calls are watched after the recovery.
 	settled = 3 * time.Second
 )
@@ -60,9 +57,9 @@ var _ = Describe("a running workload and", Serial, Ordered, ContinueOnFailure,
 		for place, d := range disruptions() {
 			label := Label(reliability.Label(d.name))
 			if d.short > 0 {
-				It(d.name+", short", label, func(ctx SpecContext) { w.survives(ctx, d, d.short).expect() })
+				It(d.name+", short", SlowSpec, label, func(ctx SpecContext) { w.survives(ctx, d, d.short).expect() })
 			}
-			It(d.name+", long", label, Label(long), func(ctx SpecContext) {
+			It(d.name+", long", SlowSpec, label, Label(long), func(ctx SpecContext) {
 				result := &reliability.Result{Place: place, Name: d.name, Broken: d.text()}
 				if d.unfit != nil {
 					if result.NotRun = d.unfit(ctx); result.NotRun != "" {
@@ -146,7 +143,8 @@ func (o *observation) compare(d disruption, lasts time.Duration, before, after m
 	refused map[string]int) {
 	o.problems = append(o.problems, o.probes.breaches()...)
 	o.compareNodes(d, lasts, before, after)
-	slowMachine := slices.Contains(d.unaffected, adminReads) && o.probes.longest(adminReads) >= webhookTimeout
+	// Where a read that needs no webhook is slow, other calls fail without any disruption.
+	slowMachine := slices.Contains(d.unaffected, adminReads) && o.probes.longest(adminReads) >= slow
 	if slowMachine {
 		Measured(d.name, "the machine was too slow to tell which calls failed because of the disruption")
 	}

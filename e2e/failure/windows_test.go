@@ -24,7 +24,7 @@ const (
 	askStatus = "bulkhead status --cluster --kubeconfig=/etc/kubernetes/admin.conf"
 	// restartProxies replaces every pod of kubelet-auth-proxy and waits for the end of the rollout.
 	restartProxies = "export KUBECONFIG=/etc/kubernetes/admin.conf; set -e; kubectl -n kube-system rollout restart " +
-		"daemonset/" + KubeletProxy + "; kubectl -n kube-system rollout status --timeout=3m daemonset/" + KubeletProxy
+		"daemonset/" + KubeletProxy + "; kubectl -n kube-system rollout status --timeout=7m daemonset/" + KubeletProxy
 	windowsCheck = "Windows nodes"
 	// statusSettles bounds the time until an earlier spec no longer has an effect on a finding.
 	statusSettles = 2 * time.Minute

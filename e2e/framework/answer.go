@@ -35,7 +35,7 @@ type Answer struct {
 // rule. A denial after a lookup without an answer in time does not count.
 func (a Answer) DeniedByBulkhead() bool {
 	byRule := func(text string) bool {
-		return (strings.Contains(text, "[NA-") || strings.Contains(text, "[NS-")) && !unanswered(text)
+		return (strings.Contains(text, "[NA-") || strings.Contains(text, "[NS-")) && !Unanswered(text)
 	}
 	return a.Code == http.StatusForbidden && byRule(a.Message) || !a.Allowed && byRule(a.Reason)
 }

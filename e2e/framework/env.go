@@ -128,14 +128,22 @@ func (e *Env) remove(ctx context.Context, object k8s.Object) error {
 	return nil
 }
 
-// PutAs creates objects as another user. The administrator removes them after the spec.
+// PutAs creates objects as another user. It repeats a creation only while a lookup gets no answer in
+// time. The administrator removes the objects after the spec.
 func (e *Env) PutAs(ctx context.Context, who *Identity, objects ...k8s.Object) {
 	ginkgo.GinkgoHelper()
 	client, err := who.Objects()
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	for _, object := range objects {
 		ginkgo.DeferCleanup(e.remove, object)
-		gomega.Expect(client.Create(ctx, object)).To(gomega.Succeed(), "creating %T %s as %s", object, object.GetName(), who)
+		gomega.Eventually(ctx, func() error {
+			err := client.Create(ctx, object)
+			if err != nil && !Unanswered(err.Error()) {
+				return gomega.StopTrying("denied").Wrap(err)
+			}
+			return err
+		}).WithTimeout(Soon).WithPolling(pollInterval).Should(gomega.Succeed(), "creating %T %s as %s", object,
+			object.GetName(), who)
 		e.changed = time.Now()
 	}
 }

@@ -52,7 +52,7 @@ func (c *Cluster) KubeletPort(ctx context.Context, name string) (*Port, error) {
 }
 
 // rolloutTimeout bounds a rollout of kubelet-auth-proxy: one node after another, on a busy machine.
-const rolloutTimeout = 5 * time.Minute
+const rolloutTimeout = 8 * time.Minute
 
 // AwaitProxies waits for the end of a rollout of kubelet-auth-proxy, if the cluster has it. An
 // installation of an earlier spec may have begun it, and each proxy that it replaces refuses connections

@@ -81,7 +81,7 @@ func (m *NewMachine) JoinControlPlane(ctx context.Context, token Bearer) *corev1
 		_, err := m.Host.Run(ctx, m.Name,
 			"kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 get --raw=/readyz")
 		return err
-	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Succeed(), "the API server of %s", m.Name)
+	}).WithTimeout(ServerSwitch).WithPolling(time.Second).Should(gomega.Succeed(), "the API server of %s", m.Name)
 	return node
 }
 
@@ -114,11 +114,11 @@ func (m *NewMachine) leaveControlPlane(ctx context.Context) {
 			_, err = m.Host.Run(ctx, m.ControlPlane, fmt.Sprintf(askEtcd, `{"ID":"`+id+`"}`, "remove"))
 		}
 		return id == "", err
-	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is no member of etcd", m.Name)
+	}).WithTimeout(ServerSwitch).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is no member of etcd", m.Name)
 	_, reset := m.Host.Run(ctx, m.Name, "kubeadm reset --force 2>&1")
 	gomega.Eventually(ctx, func() (string, error) {
 		return m.Host.Run(ctx, m.ControlPlane, "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw=/readyz")
-	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Equal("ok"),
+	}).WithTimeout(ServerSwitch).WithPolling(time.Second).Should(gomega.Equal("ok"),
 		"the remaining API server; kubeadm reset: %v", reset)
 }
 

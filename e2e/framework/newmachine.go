@@ -23,7 +23,7 @@ import (
 )
 
 // joinTime bounds `kubeadm join` and the time until the Node is Ready.
-const joinTime = 4 * time.Minute
+const joinTime = 10 * time.Minute
 
 // NewMachine is a host of the reference cluster that has not joined the cluster yet. It is another
 // container of the nodes' own image in their network. Its name is the name of its future Node, and
@@ -88,7 +88,7 @@ func (m *NewMachine) Join(ctx context.Context, token Bearer, flags ...string) *c
 			return "", err
 		}
 		return node.Spec.PodCIDR, nil
-	}).WithTimeout(NodeReady).WithPolling(time.Second).ShouldNot(gomega.BeEmpty(), "the podCIDR of %s", m.Name)
+	}).WithTimeout(ControllerManager).WithPolling(time.Second).ShouldNot(gomega.BeEmpty(), "the podCIDR of %s", m.Name)
 	gomega.Expect(m.connect(ctx, node)).To(gomega.Succeed())
 	gomega.Eventually(ctx, func() (bool, error) {
 		node, err = m.Client.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})

@@ -15,9 +15,9 @@ const (
 	// this time, so a busy machine gets no extra time.
 	RevokeTimeout = 10 * time.Second
 	// PodStart bounds the start of a pod whose image is on the node.
-	PodStart = 90 * time.Second
+	PodStart = 4 * time.Minute
 	// NodeReady bounds the time until a node is Ready again.
-	NodeReady = 90 * time.Second
+	NodeReady = 4 * time.Minute
 	// ServerSwitch bounds a restart of kube-apiserver by its manifest.
 	ServerSwitch = 3 * time.Minute
 	// ControllerManager bounds the time until kube-controller-manager has done something: it signs a

@@ -19,14 +19,14 @@ import (
 // although the answer names one, and every client repeats such a request.
 var noAnswerTexts = []string{"the API server did not answer in time", "the API server has not answered within"}
 
-// unanswered reports whether the text says that a lookup got no answer in time.
-func unanswered(text string) bool {
+// Unanswered reports whether the text of an answer says that a lookup got no answer in time.
+func Unanswered(text string) bool {
 	return slices.ContainsFunc(noAnswerTexts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // unanswered reports whether the answer, or the review, says that a lookup got no answer in time.
 func (a Answer) unanswered() bool {
-	return unanswered(a.Message) || !a.Allowed && unanswered(a.Reason)
+	return Unanswered(a.Message) || !a.Allowed && Unanswered(a.Reason)
 }
 
 // lateLookups counts the answers of one request that say that a lookup got no answer in time.

@@ -25,7 +25,7 @@ func TestUnanswered(t *testing.T) {
 		{"no text", "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := unanswered(tc.text); got != tc.want {
+			if got := Unanswered(tc.text); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})

@@ -67,7 +67,7 @@ var _ = Describe("while the worker's proxy is stopped,", Serial, Ordered,
 			pod, port := squatter(ctx)
 			// A client that does not verify proves that the pod prints what it receives.
 			_, err := suite.Host.Run(ctx, suite.Worker,
-				"curl -sk --max-time 2 -H 'Authorization: Bearer e2e-token' https://"+port.Address+"/e2e-unverified || true")
+				"curl -sk --max-time 10 -H 'Authorization: Bearer e2e-token' https://"+port.Address+"/e2e-unverified || true")
 			Expect(err).NotTo(HaveOccurred())
 			printed(ctx, pod, "GET /e2e-unverified")
 			printed(ctx, pod, "Bearer e2e-token")

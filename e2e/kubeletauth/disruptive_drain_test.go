@@ -36,7 +36,8 @@ var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWo
 			})
 
 			began := time.Now()
-			kubectl(ctx, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data", "--timeout=50s")
+			kubectlWithin(ctx, 5*time.Minute, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data",
+				"--timeout=4m")
 			Measured("kubectl drain of the worker", time.Since(began).Round(time.Second).String())
 			streams.awaitEnd(ctx, "a drain")
 			Expect(streams.log).To(gexec.Exit(0), "a log is whole when its container has ended")

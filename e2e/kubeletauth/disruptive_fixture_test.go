@@ -41,11 +41,14 @@ func eventuallyOnWorker(ctx context.Context, within time.Duration, script string
 	}).WithTimeout(within).WithPolling(200 * time.Millisecond).Should(Succeed())
 }
 
-// expectNodeReady expects that the worker is Ready now.
+// expectNodeReady waits until the worker is Ready. A kubelet that has just started is not, until it has
+// its CSINode.
 func expectNodeReady(ctx context.Context) {
 	GinkgoHelper()
-	node := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
-	Expect(IsReady(node)).To(BeTrue(), "%s is Ready", suite.Worker)
+	Eventually(ctx, func() (bool, error) {
+		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
+		return err == nil && IsReady(node), err
+	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(BeTrue(), "%s is Ready", suite.Worker)
 }
 
 // waitSystem waits until the pods of kube-system that a drain may evict are ready.

@@ -71,7 +71,7 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 				eventuallyOnWorker(ctx, kubeletRestartTimeout, proxyIdle+" && "+proxyReady)
 				before := must(proxyOf(ctx, suite.Worker)).UID
 				kubectl(ctx, "rollout", "restart", "--namespace="+systemNamespace, proxySet)
-				kubectl(ctx, "rollout", "status", "--namespace="+systemNamespace, proxySet, "--timeout=3m")
+				kubectlWithin(ctx, 8*time.Minute, "rollout", "status", "--namespace="+systemNamespace, proxySet, "--timeout=7m")
 				idle := must(proxyOf(ctx, suite.Worker))
 				Expect(idle.UID).NotTo(Equal(before))
 				Expect(isReady(idle)).To(BeTrue())
@@ -111,7 +111,7 @@ var _ = Describe("on the worker, bulkhead node", Serial, Ordered, Label(Disrupti
 					"; systemctl daemon-reload; systemctl enable "+installUnit)
 				since := time.Now()
 				onWorker(ctx, "systemctl restart kubelet")
-				eventuallyOnWorker(ctx, 90*time.Second, "bulkhead node status | grep '^proxy  *ready$'")
+				eventuallyOnWorker(ctx, 6*time.Minute, "bulkhead node status | grep '^proxy  *ready$'")
 				Measured("a kubelet behind its proxy by the unit", time.Since(since).Round(time.Second).String())
 				eventuallyOnWorker(ctx, outputTimeout, "! systemctl is-active "+installUnit)
 				before := onWorker(ctx, kubeletProcess)

@@ -56,15 +56,26 @@ func start(cmd *exec.Cmd) *gexec.Session {
 // run runs a kubectl command until it exits.
 func (c command) run(ctx context.Context, args ...string) *gexec.Session {
 	GinkgoHelper()
+	return c.runWithin(ctx, commandTime, args...)
+}
+
+func (c command) runWithin(ctx context.Context, limit time.Duration, args ...string) *gexec.Session {
+	GinkgoHelper()
 	session := start(c.make(args...))
-	Eventually(ctx, session).WithTimeout(commandTime).Should(gexec.Exit(), "kubectl %s", strings.Join(args, " "))
+	Eventually(ctx, session).WithTimeout(limit).Should(gexec.Exit(), "kubectl %s", strings.Join(args, " "))
 	return session
 }
 
 // kubectl runs a kubectl command that must succeed, and returns its output.
 func kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
-	session := command{}.run(ctx, args...)
+	return kubectlWithin(ctx, commandTime, args...)
+}
+
+// kubectlWithin is kubectl for a command that waits for pods, with its own limit.
+func kubectlWithin(ctx context.Context, limit time.Duration, args ...string) string {
+	GinkgoHelper()
+	session := command{}.runWithin(ctx, limit, args...)
 	Expect(session).To(gexec.Exit(0), stderrOf(session))
 	return string(session.Out.Contents())
 }

@@ -28,7 +28,7 @@ const (
 	// longer than the drain timeout of the proxy plus the grace period of a pod.
 	streamEndTimeout = 30 * time.Second
 	// kubeletRestartTimeout bounds how long the kubelet's API may be unavailable after a restart.
-	kubeletRestartTimeout = 90 * time.Second
+	kubeletRestartTimeout = 4 * time.Minute
 )
 
 // kubectlStreams is the traffic between kubectl and a pod during a disruption: a followed log, and

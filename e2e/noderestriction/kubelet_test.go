@@ -63,21 +63,21 @@ var _ = Describe("a real kubelet", Label(OnHost, OnWorker), func() {
 		names := suite.OnControlPlane(ctx, "grep -h -m1 '^  name:' "+staticPods+"/*.yaml | sed 's/.*: //'")
 		Expect(strings.Fields(names)).To(ContainElement("kube-apiserver"))
 		for _, name := range strings.Fields(names) {
-			Eventually(ctx, mirrored(name+"-"+suite.ControlPlane)).WithTimeout(PodStart).WithPolling(time.Second).Should(
+			Eventually(ctx, mirrored(name+"-"+suite.ControlPlane)).WithTimeout(mirrorRetry).WithPolling(time.Second).Should(
 				Succeed())
 		}
 	})
 
 	It("creates a mirror pod with a label that its namespace lists", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
 		name := putStatic(ctx, suite.Env().NewName("static"), "component")
-		Eventually(ctx, mirrored(name)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
+		Eventually(ctx, mirrored(name)).WithTimeout(mirrorRetry).WithPolling(time.Second).Should(Succeed())
 	})
 
 	It("is denied a mirror pod with another label", Denies("NR-MIRROR-2"), Label(OnHardened), func(ctx SpecContext) {
 		since := time.Now()
 		name := putStatic(ctx, suite.Env().NewName("static"), "app")
 		Eventually(ctx, func() ([]string, error) { return refused(ctx, suite.Worker, since) }).
-			WithTimeout(PodStart).WithPolling(time.Second).Should(
+			WithTimeout(mirrorRetry).WithPolling(time.Second).Should(
 			ContainElement(And(ContainSubstring(name), ContainSubstring("[NR-MIRROR-2]"))))
 		Expect(mirrored(name)(ctx)).NotTo(Succeed())
 	})

@@ -51,7 +51,7 @@ func runMachineTable(ctx context.Context, table string) {
 			return 0, err
 		}
 		return deployment.Status.ReadyReplicas, nil
-	}).WithTimeout(PodStart).WithPolling(time.Second).Should(BeEquivalentTo(1))
+	}).WithTimeout(ControllerManager).WithPolling(time.Second).Should(BeEquivalentTo(1))
 }
 
 // taintsOf returns the keys of a Node's taints, and the value of its label pool.

@@ -18,14 +18,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
-
-// settled bounds how long the pods of kube-system may need after a node is back.
-const settled = 3 * time.Minute
 
 // A kubelet always tries to register when it starts.
 var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, OnHost, OnWorker), func() {
@@ -41,7 +37,7 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 	// The kubelet is stopped during this time, so that the Node is missing long enough for other
 	// components to notice. The objects that it owned are garbage collected, and its podCIDR is
 	// free again.
-	It("registers again after its Node was deleted, and serves as before", Allows("NR-NODE-1"), func(ctx SpecContext) {
+	It("registers again after its Node was deleted, and serves as before", SlowSpec, Allows("NR-NODE-1"), func(ctx SpecContext) {
 		env := suite.Env()
 		before := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
 		kubelet := must(suite.RealKubelet(ctx, suite.Worker))
@@ -49,7 +45,7 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 		DeferCleanup(restoreWorker, before)
 		onWorker(ctx, "systemctl stop kubelet")
 		Expect(suite.Client.CoreV1().Nodes().Delete(ctx, suite.Worker, metav1.DeleteOptions{})).To(Succeed())
-		Eventually(ctx, ownedObjectsDeleted).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(BeTrue(),
+		Eventually(ctx, ownedObjectsDeleted).WithTimeout(ControllerManager).WithPolling(200*time.Millisecond).Should(BeTrue(),
 			"what the Node owned goes with it")
 
 		// The same credentials and the same request, with another name.
@@ -119,7 +115,7 @@ func restoreWorker(ctx context.Context, before *corev1.Node) {
 		node, err := suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{})
 		now = node
 		return err == nil && (node.Spec.PodCIDR != "" || before.Spec.PodCIDR == ""), nil
-	}).WithTimeout(NodeReady).WithPolling(50*time.Millisecond).Should(BeTrue(), "registered, and with a podCIDR")
+	}).WithTimeout(ControllerManager).WithPolling(50*time.Millisecond).Should(BeTrue(), "registered, and with a podCIDR")
 	Expect(suite.FollowPodCIDR(ctx, suite.Worker, before.Spec.PodCIDR)).To(Succeed())
 	restoreNodeFields(ctx, before)
 	Eventually(ctx, func() (bool, error) {
@@ -129,13 +125,13 @@ func restoreWorker(ctx context.Context, before *corev1.Node) {
 	if was := before.Spec.PodCIDR; was != "" && was != now.Spec.PodCIDR {
 		deletePodsWithAddressIn(ctx, was)
 	}
-	Eventually(ctx, notReady).WithTimeout(settled).WithPolling(time.Second).Should(BeEmpty())
+	Eventually(ctx, notReady).WithTimeout(ControllerManager).WithPolling(time.Second).Should(BeEmpty())
 }
 
 // restoreNodeFields sets again what components other than the kubelet had set on the old Node.
 func restoreNodeFields(ctx context.Context, before *corev1.Node) {
 	GinkgoHelper()
-	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	Eventually(ctx, func() error {
 		node, err := suite.Client.CoreV1().Nodes().Get(ctx, before.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -149,7 +145,7 @@ func restoreNodeFields(ctx context.Context, before *corev1.Node) {
 		}
 		_, err = suite.Client.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
 		return err
-	})).To(Succeed())
+	}).WithTimeout(Soon).WithPolling(200 * time.Millisecond).Should(Succeed())
 }
 
 // filled returns now, plus the keys that only before has.

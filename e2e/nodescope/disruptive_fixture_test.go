@@ -87,15 +87,10 @@ func expectUndecided(ctx context.Context, who *Identity, request Request) {
 	Expect(answer.Code).To(Equal(http.StatusInternalServerError), answer.Message)
 }
 
-// longestButOne returns the second longest of these durations, because a busy machine may delay one
-// request. If requests wait for node-authorizer, all of them are slow, so the second longest shows it.
-// Of fewer than ten durations it returns the longest.
-func longestButOne(all []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(all))
-	if len(sorted) < 10 {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[len(sorted)-2]
+// median returns the median of these durations, because a busy machine may delay some requests. If
+// requests wait for node-authorizer, all of them are slow.
+func median(all []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(all))[len(all)/2]
 }
 
 // repeatFor repeats the request for the given time. It returns the duration of each request.

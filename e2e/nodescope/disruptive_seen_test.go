@@ -36,7 +36,7 @@ var _ = Describe("a scope that is widened while a component does not receive upd
 				[]byte(wider), metav1.PatchOptions{})
 			Expect(err).NotTo(HaveOccurred())
 			isPending := func() ([]string, error) { return pending(ctx, stage.Namespace, widened) }
-			Eventually(ctx, isPending).WithTimeout(10 * time.Second).WithPolling(200 * time.Millisecond).ShouldNot(BeEmpty())
+			Eventually(ctx, isPending).WithTimeout(listed).WithPolling(200 * time.Millisecond).ShouldNot(BeEmpty())
 			Consistently(ctx, isPending).WithTimeout(5 * time.Second).WithPolling(500 * time.Millisecond).ShouldNot(BeEmpty())
 			// Other accounts are not affected.
 			Expect(must(pending(ctx, stage.Namespace, agent))).To(BeEmpty())

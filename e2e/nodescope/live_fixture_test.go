@@ -22,7 +22,7 @@ const (
 	// live, for each control-plane host.
 	stateOfLists = "bulkhead-node-scope"
 	// listed bounds the time until both lists with a new annotated account are in force.
-	listed = time.Minute
+	listed = 3 * time.Minute
 	// bothLists is the state of an account whose scope is in force.
 	bothLists = "live"
 )
