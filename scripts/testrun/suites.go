@@ -29,12 +29,13 @@ type selection struct {
 // Together, these selections run every spec. Disruptive specs run alone.
 var (
 	rules = selection{name: "rules", label: "!disruptive", procs: 3}
-	// everything runs all rules in hardened and in parity. In in-tree it runs the attacks only: there they
-	// must succeed. Of each attack, it runs the unprotected form in in-tree, and the legitimate twin in
-	// hardened. An unprotected form that needs hardened (the label only:hardened) runs there.
+	// everything runs all of these in hardened. In parity it runs the rules of both webhooks, which have no
+	// in-tree plugin behind them there, and in in-tree the attacks, which must succeed there. Of each
+	// attack, it runs the unprotected form in in-tree, and the legitimate twin in hardened. An unprotected
+	// form that needs hardened (the label only:hardened) runs there.
 	rulesOf = map[string]selection{
 		"hardened": {name: "rules", label: "!disruptive && (!unprotected || only:hardened)", procs: 3},
-		"parity":   {name: "rules", label: "!disruptive && !unprotected && !twin", procs: 3},
+		"parity":   {name: "rules", label: "!disruptive", procs: 3, suites: []string{"nodeauthorizer", "noderestriction"}},
 		"in-tree":  {name: "attacks", label: "!disruptive && !twin", procs: 3, suites: []string{"attacks"}},
 	}
 	disruptive = selection{name: "disruptive", label: "disruptive && !long"}
