@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,10 @@ func NewExec(config *rest.Config, client kubernetes.Interface) Exec {
 			remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr})
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // the streams may still write to the buffers
+		}
+		// The connection has the same deadline, and may notice it first.
+		if deadline, ok := ctx.Deadline(); ok && err != nil && !time.Now().Before(deadline) {
+			return nil, context.DeadlineExceeded
 		}
 		if text := strings.TrimSpace(string(stderr.data)); err != nil && text != "" {
 			err = fmt.Errorf("%w: %s", err, text)

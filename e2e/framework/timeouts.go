@@ -28,7 +28,7 @@ const (
 
 	// requestTimeout bounds every request of a spec. It is longer than the API server's retries of a
 	// webhook that returns errors.
-	requestTimeout = 30 * time.Second
+	requestTimeout = time.Minute
 	// watchOpen is how long the server keeps a watch open that a spec starts only to test whether
 	// it is allowed.
 	watchOpen    = time.Second

@@ -114,7 +114,7 @@ func TestForwardUsesTheNextServerIfOneDoesNotAccept(t *testing.T) {
 		if address == "dead" {
 			return nil, errors.New("connection refused")
 		}
-		return dial(address)
+		return net.Dial("tcp", address)
 	})
 	b.servers = []*server{{address: "dead", healthy: true}, {address: echo.Addr().String(), healthy: true}}
 	front, err := net.Listen("tcp", "127.0.0.1:0")

@@ -151,10 +151,17 @@ func TestInterruptInContainer(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	s := containerShell("node", filepath.Join(dir, "pid"))
 	program := newScript(Block{Commands: []Command{{Text: "trap 'touch rolled-back; exit 1' INT\n" +
-		"for i in $(seq 600); do sleep 0.1; done"}}}, "", s.pidFile)
+		"touch started\nfor i in $(seq 600); do sleep 0.1; done"}}}, "", s.pidFile)
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(500*time.Millisecond, cancel)
 	begin := time.Now()
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
+				cancel()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
 	if _, _, err := s.run(ctx, program.text); err == nil {
 		t.Error("no error")
 	}

@@ -90,9 +90,9 @@ func hardened(ctx context.Context, j *job) error {
 	if err := j.up(ctx, "hardened", "--fresh"); err != nil {
 		return err
 	}
-	err := j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl)
+	err := j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl, disruptiveFailure)
 	j.unblock()
-	return errors.Join(err, j.specs(ctx, "hardened", disruptiveParts...))
+	return errors.Join(err, j.specs(ctx, "hardened", otherDisruptive...))
 }
 
 // renewals tests two renewals of every certificate. Each renewal breaks the connections to the API

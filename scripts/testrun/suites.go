@@ -30,20 +30,19 @@ type selection struct {
 var (
 	rules = selection{name: "rules", label: "!disruptive", procs: 3}
 	// everything runs all of these in hardened. In parity it runs the rules of both webhooks, which have no
-	// in-tree plugin behind them there, and in in-tree the attacks, which must succeed there. Of each
-	// attack, it runs the unprotected form in in-tree, and the legitimate twin in hardened. An unprotected
-	// form that needs hardened (the label only:hardened) runs there.
+	// in-tree plugin behind them there, and in in-tree the unprotected form of each attack, which must
+	// succeed, and the chains. An unprotected form that needs hardened (the label only:hardened) runs
+	// there. Two processes: the disruptive specs of hardened run at the same time.
 	rulesOf = map[string]selection{
 		"hardened": {name: "rules", label: "!disruptive && (!unprotected || only:hardened)", procs: 3},
-		"parity":   {name: "rules", label: "!disruptive", procs: 3, suites: []string{"nodeauthorizer", "noderestriction"}},
-		"in-tree":  {name: "attacks", label: "!disruptive && !twin", procs: 3, suites: []string{"attacks"}},
+		"parity":   {name: "rules", label: "!disruptive", procs: 2, suites: []string{"nodeauthorizer", "noderestriction"}},
+		"in-tree":  {name: "attacks", label: "unprotected || chain", procs: 2, suites: []string{"attacks"}},
 	}
 	disruptive = selection{name: "disruptive", label: "disruptive && !long"}
-	// everything runs each suite's disruptive specs as a part of its own, the longest first: no part
-	// starts after the limit, and none runs so long that the run ends after it.
-	disruptiveParts = []selection{
-		disruptiveIn("failure"), disruptiveIn("noderestriction"), disruptiveIn("kubeletauth"), disruptiveIn("nodeauthorizer"),
-	}
+	// everything runs each suite's disruptive specs as a part of its own, so that the limit applies to
+	// each. Those of failure send many requests all the time, so no other suite runs beside them.
+	disruptiveFailure = disruptiveIn("failure")
+	otherDisruptive   = []selection{disruptiveIn("noderestriction"), disruptiveIn("kubeletauth"), disruptiveIn("nodeauthorizer")}
 	// The crawl sends requests as fast as it can, so it runs alone.
 	crawl = selection{name: "crawl", suites: []string{"crawler"}}
 	// Node scope is optional: its suite runs in profile hardened.

@@ -16,7 +16,8 @@ func TestEachFormOfAnAttackRuns(t *testing.T) {
 		labels                   []string
 		hardened, parity, inTree bool
 	}{
-		{"attack", nil, true, false, true},
+		{"attack", nil, true, false, false},
+		{"chain", []string{"chain"}, true, false, true},
 		{"unprotected", []string{"unprotected"}, false, false, true},
 		// In in-tree the suite skips it.
 		{"unprotected, only in hardened", []string{"unprotected", "only:hardened"}, true, false, true},

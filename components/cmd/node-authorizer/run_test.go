@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.maxViewAge = 2 * time.Second
+	c.maxViewAge = 10 * time.Second
 	var log programtest.Log
 	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), funcr.New(log.Write, funcr.Options{})))
 	ended := make(chan error, 1)

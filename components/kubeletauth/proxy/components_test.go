@@ -220,7 +220,9 @@ func TestComponentThatHangs(t *testing.T) {
 	t.Cleanup(func() { _ = listener.Close() })
 	w := startWithAddress(t, listener.Addr().String())
 	w.handler.components.timeout = 2 * time.Second
-	client := w.client(w.admin(), false)
+	// The first request opens the connection that all share.
+	client := w.client(w.admin(), true)
+	w.do(client, http.MethodGet, "/pods", nil)
 	var group sync.WaitGroup
 	codes := make(chan int, 20)
 	for range cap(codes) {

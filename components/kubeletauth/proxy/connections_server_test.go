@@ -29,6 +29,7 @@ func (w *world) anonymous() *tls.Config {
 func TestUnauthenticatedClientsDoNotBlockTheAPIServer(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) {
 		s.connections.New, s.connections.NewPerAddress, s.connections.NewTimeout = 8, 4, time.Hour
+		s.headerTimeout = time.Minute
 	})
 	var held []*tls.Conn
 	for i := range 8 {

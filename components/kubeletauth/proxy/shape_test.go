@@ -128,7 +128,7 @@ func TestWellFormedRequestsPass(t *testing.T) {
 }
 
 func TestSlowHeadersEnd(t *testing.T) {
-	w := start(t, answering(""), func(s *settings) { s.headerTimeout = 2 * time.Second })
+	w := start(t, answering(""), func(s *settings) { s.headerTimeout = 5 * time.Second })
 	conn, err := tls.Dial("tcp", w.address, &tls.Config{InsecureSkipVerify: true})
 	if err != nil {
 		t.Fatal(err)

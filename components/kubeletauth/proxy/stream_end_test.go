@@ -4,6 +4,7 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -111,9 +112,13 @@ func TestStoppingCutsLogsOffVisibly(t *testing.T) {
 	}
 	defer response.Body.Close()
 	kubelet.lines <- "one"
+	reader := bufio.NewReader(response.Body)
+	if line, err := reader.ReadString('\n'); err != nil || line != "one\n" {
+		t.Fatalf("read %q (%v)", line, err)
+	}
 	w.stop()
-	if text, err := io.ReadAll(response.Body); err == nil || string(text) != "one\n" {
-		t.Errorf("read %q, and then %v", text, err)
+	if rest, err := io.ReadAll(reader); err == nil || len(rest) > 0 {
+		t.Errorf("read %q, and then %v", rest, err)
 	}
 }
 

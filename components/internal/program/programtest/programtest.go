@@ -95,7 +95,7 @@ func (p Program) Post(t *testing.T, with *tls.Config, path, review string) (int,
 func (p Program) Await(t *testing.T, path, want string) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		_, body, err := call(t, &http.Client{Transport: transport}, http.MethodGet, p.Health+path, "")
 		if strings.Contains(body, want) {
 			return
