@@ -21,7 +21,7 @@ const (
 	noImage = "127.0.0.1:1/bulkhead:e2e-none"
 	// shortTimeout is the timeout of an installation that cannot succeed.
 	shortTimeout   = " --timeout=15s"
-	mediumTimeout  = " --timeout=4m"
+	mediumTimeout  = " --timeout=150s"
 	authorization  = StateDirectory + "/apiserver/authorization.yaml"
 	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
 	serverProcess  = "pgrep -x kube-apiserver"
@@ -115,8 +115,8 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		func(ctx SpecContext) {
 			// Break the file at the moment when kube-apiserver's manifest first names it. Earlier,
 			// scope-sync would report the broken file. Each component that starts before may need
-			// up to four minutes.
-			sabotage := "(for i in $(seq 20000); do grep -q " + authorization + " " + APIServerManifest +
+			// up to two and a half minutes.
+			sabotage := "(for i in $(seq 15000); do grep -q " + authorization + " " + APIServerManifest +
 				" && break; sleep 0.05; done; echo broken > " + authorization + ") >/dev/null 2>&1 &\n"
 			server := suite.OnControlPlane(ctx, serverProcess)
 			expectFailure(ctx, sabotage+installed.Command()+mediumTimeout, "kube-apiserver with Bulkhead's components")
