@@ -17,7 +17,7 @@ LABEL       ?=
 DEMO_FLAGS  ?=
 MINUTES     ?= 60
 # make test starts no part of its tests later than this. 0 means no limit.
-TEST_LIMIT  ?= 65m
+TEST_LIMIT  ?= 60m
 # Pairs of clusters of each policy.
 PAIRS       ?= 1000000
 NODES       ?= 50,500,2000
@@ -79,7 +79,7 @@ demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen
 ##@ The proof
 
 .PHONY: test
-test: ## make test [TEST_LIMIT=65m]: verify, unit tests, end-to-end in all three profiles; the last line is the count
+test: ## make test [TEST_LIMIT=60m]: verify, unit tests, end-to-end in all three profiles; the last line is the count
 	@$(TESTRUN) all --limit=$(TEST_LIMIT)
 
 .PHONY: unit
