@@ -123,7 +123,7 @@ func historyNotWritten(c *cluster) *breakage {
 			}
 			return change(func([]rbacv1.PolicyRule) []rbacv1.PolicyRule { return want.Rules })(ctx)
 		},
-		restore: steps(c.taint(false), c.awaitNoHistory, c.script(restored(restrictionConfig))),
+		restore: every(steps(c.taint(false), c.awaitNoHistory), c.script(restored(restrictionConfig))),
 	}
 }
 
