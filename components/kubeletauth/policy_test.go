@@ -36,13 +36,17 @@ func TestPolicy(t *testing.T) {
 		{"path without a rule follows the mode", NewPolicy(Strict, set(rules.Off)), post, "KA-POD-1: create pods", none},
 		{"logs need their own right", NewPolicy(Strict, noUpgrade(rules.Off)), logs, "KA-CLOG-1: get containerlogs", none},
 		{"with an upgrade, too", NewPolicy(Strict, noUpgrade(rules.Off)), upgraded, "KA-CLOG-1: get containerlogs", none},
-		{"and where the upgrade is audited", NewPolicy(Strict, noUpgrade(rules.Audit)), upgraded, "KA-CLOG-1: get containerlogs",
+		{"and where the upgrade is audited", NewPolicy(Strict, noUpgrade(rules.Audit)), upgraded,
+			"KA-CLOG-1: get containerlogs", "KA-UPGRADE-1: create containerlogs"},
+		{"and in audit both", NewPolicy(Strict, neither), upgraded, "KA-PROXY-1: get proxy",
 			"KA-UPGRADE-1: create containerlogs"},
-		{"and in audit both", NewPolicy(Strict, neither), upgraded, "KA-PROXY-1: get proxy", "KA-UPGRADE-1: create containerlogs"},
 		{"in either", NewPolicy(Compat, set(rules.Enforce)), post, "KA-POD-1: create pods, create proxy", none},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			enforced, audited, refusal := tc.policy.Map(tc.r)
+			if tc.r.Upgrade && !enforced.Streams {
+				t.Error("it is not a stream")
+			}
 			if refusal != nil || written(enforced) != tc.enforced || written(audited) != tc.audited {
 				t.Errorf("%q, audited %q, %+v; want %q, audited %q", written(enforced), written(audited), refusal, tc.enforced,
 					tc.audited)

@@ -111,8 +111,8 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		removeMirrorPod(ctx, machine)
 	})
 
-	It("prints the settings with which mode enforce lets everything work", SlowSpec, Allows("NR-LABEL-1"), Allows("NR-TAINT-1"),
-		func(ctx SpecContext) {
+	It("prints the settings with which mode enforce lets everything work", SlowSpec, Allows("NR-LABEL-1"),
+		Allows("NR-TAINT-1"), func(ctx SpecContext) {
 			suite.OnControlPlane(ctx, "bulkhead audit --config="+beforeAudit+" -o installation >"+afterAudit+".1 && "+
 				"bulkhead audit --config="+afterAudit+".1 --audit-log="+auditLogSince(ctx, started)+
 				" -o installation >"+afterAudit)

@@ -88,8 +88,8 @@ func holds(o *outage) {
 		func(ctx SpecContext) {
 			node := suite.AsNode(env.Own)
 			// The graph of the in-tree authorizer may be behind.
-			Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, node, readingOf(ownSecret)) }).WithTimeout(Soon).Should(
-				AllowedBy(InTree, "NA-SECRET-1"))
+			Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, node, readingOf(ownSecret)) }).
+				WithTimeout(Soon).Should(AllowedBy(InTree, "NA-SECRET-1"))
 			Expect(suite.Do(ctx, node, Get(api.Nodes).Named(env.Own))).To(AllowedBy(InTree, "NA-NODE-1"))
 		})
 

@@ -114,7 +114,7 @@ func (m *NewMachine) leaveControlPlane(ctx context.Context) {
 			_, err = m.Host.Run(ctx, m.ControlPlane, fmt.Sprintf(askEtcd, `{"ID":"`+id+`"}`, "remove"))
 		}
 		return id == "", err
-	}).WithTimeout(ServerSwitch).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is no member of etcd", m.Name)
+	}).WithTimeout(ServerSwitch).WithPolling(time.Second).Should(gomega.BeTrue(), "%s is not a member of etcd", m.Name)
 	_, reset := m.Host.Run(ctx, m.Name, "kubeadm reset --force 2>&1")
 	gomega.Eventually(ctx, func() (string, error) {
 		return m.Host.Run(ctx, m.ControlPlane, "kubectl --kubeconfig=/etc/kubernetes/admin.conf get --raw=/readyz")

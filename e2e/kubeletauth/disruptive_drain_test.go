@@ -36,7 +36,7 @@ var _ = Describe("a drain of the worker", Serial, Label(Disruptive, OnHost, OnWo
 			})
 
 			began := time.Now()
-			kubectlWithin(ctx, 5*time.Minute, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data",
+			kubectl(ctx, "drain", suite.Worker, "--ignore-daemonsets", "--force", "--delete-emptydir-data",
 				"--timeout=4m")
 			Measured("kubectl drain of the worker", time.Since(began).Round(time.Second).String())
 			streams.awaitEnd(ctx, "a drain")

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// commandTime bounds a kubectl command that ends by itself.
-	commandTime = time.Minute
+	// commandTime bounds a kubectl command that ends by itself, also one that waits for pods.
+	commandTime = 8 * time.Minute
 	// outputTimeout bounds the time until a kubectl that follows a pod reads its output.
 	outputTimeout = 20 * time.Second
 )
@@ -56,26 +56,15 @@ func start(cmd *exec.Cmd) *gexec.Session {
 // run runs a kubectl command until it exits.
 func (c command) run(ctx context.Context, args ...string) *gexec.Session {
 	GinkgoHelper()
-	return c.runWithin(ctx, commandTime, args...)
-}
-
-func (c command) runWithin(ctx context.Context, limit time.Duration, args ...string) *gexec.Session {
-	GinkgoHelper()
 	session := start(c.make(args...))
-	Eventually(ctx, session).WithTimeout(limit).Should(gexec.Exit(), "kubectl %s", strings.Join(args, " "))
+	Eventually(ctx, session).WithTimeout(commandTime).Should(gexec.Exit(), "kubectl %s", strings.Join(args, " "))
 	return session
 }
 
 // kubectl runs a kubectl command that must succeed, and returns its output.
 func kubectl(ctx context.Context, args ...string) string {
 	GinkgoHelper()
-	return kubectlWithin(ctx, commandTime, args...)
-}
-
-// kubectlWithin is kubectl for a command that waits for pods, with its own limit.
-func kubectlWithin(ctx context.Context, limit time.Duration, args ...string) string {
-	GinkgoHelper()
-	session := command{}.runWithin(ctx, limit, args...)
+	session := command{}.run(ctx, args...)
 	Expect(session).To(gexec.Exit(0), stderrOf(session))
 	return string(session.Out.Contents())
 }
@@ -92,6 +81,6 @@ func dial(ctx context.Context, address string) net.Conn {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(conn.Close)
-	Expect(conn.SetDeadline(time.Now().Add(commandTime))).To(Succeed())
+	Expect(conn.SetDeadline(time.Now().Add(time.Minute))).To(Succeed())
 	return conn
 }

@@ -26,7 +26,8 @@ var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, 
 	func() {
 		BeforeEach(func(ctx SpecContext) { TakeMachine(ctx) })
 
-		It("becomes a new worker, and joins again after its Node was deleted", SlowSpec, Allows("NR-BOOT-3"), func(ctx SpecContext) {
+		It("becomes a new worker, and joins again after its Node was deleted", SlowSpec, Allows("NR-BOOT-3"), func(
+			ctx SpecContext) {
 			env := suite.Env()
 			machine, token := env.NewMachine(ctx, MachineName()), env.BootstrapToken(ctx)
 			before := machine.Join(ctx, token)

@@ -37,7 +37,8 @@ var _ = Describe("a real kubelet that starts", Serial, Label(Disruptive, Slow, O
 	// The kubelet is stopped during this time, so that the Node is missing long enough for other
 	// components to notice. The objects that it owned are garbage collected, and its podCIDR is
 	// free again.
-	It("registers again after its Node was deleted, and serves as before", SlowSpec, Allows("NR-NODE-1"), func(ctx SpecContext) {
+	It("registers again after its Node was deleted, and serves as before", SlowSpec, Allows("NR-NODE-1"), func(
+		ctx SpecContext) {
 		env := suite.Env()
 		before := must(suite.Client.CoreV1().Nodes().Get(ctx, suite.Worker, metav1.GetOptions{}))
 		kubelet := must(suite.RealKubelet(ctx, suite.Worker))

@@ -42,7 +42,9 @@ var (
 	// everything runs each suite's disruptive specs as a part of its own, so that the limit applies to
 	// each. Those of failure send many requests all the time, so no other suite runs beside them.
 	disruptiveFailure = disruptiveIn("failure")
-	otherDisruptive   = []selection{disruptiveIn("noderestriction"), disruptiveIn("kubeletauth"), disruptiveIn("nodeauthorizer")}
+	otherDisruptive   = []selection{
+		disruptiveIn("noderestriction"), disruptiveIn("kubeletauth"), disruptiveIn("nodeauthorizer"),
+	}
 	// The crawl sends requests as fast as it can, so it runs alone.
 	crawl = selection{name: "crawl", suites: []string{"crawler"}}
 	// Node scope is optional: its suite runs in profile hardened.

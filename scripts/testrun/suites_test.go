@@ -4,11 +4,36 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/onsi/ginkgo/v2/types"
 )
+
+// A suite that gets its first disruptive spec needs a selection for it.
+func TestDisruptiveSpecsOfEachSuiteRun(t *testing.T) {
+	runs := slices.Concat(disruptiveFailure.suites, nodeScopeDisruptive.suites, certificates.suites, hosts.suites)
+	for _, s := range otherDisruptive {
+		runs = append(runs, s.suites...)
+	}
+	files, err := filepath.Glob("../../e2e/*/*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suite := filepath.Base(filepath.Dir(file))
+		if strings.Contains(string(text), "Label(Disruptive") && !slices.Contains(runs, suite) {
+			t.Errorf("make test does not run the disruptive specs of %s", file)
+		}
+	}
+}
 
 func TestEachFormOfAnAttackRuns(t *testing.T) {
 	for _, tc := range []struct {

@@ -63,8 +63,8 @@ func (s *apiServer) Create(ctx context.Context, r *authenticationv1.TokenReview,
 	}
 	answer.Status = authenticationv1.TokenReviewStatus{
 		Authenticated: true, Audiences: good,
-		User: authenticationv1.UserInfo{Username: cmp.Or(s.users[r.Spec.Token], "token-user"), UID: "1", Groups: []string{"a", "b|c"},
-			Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}},
+		User: authenticationv1.UserInfo{Username: cmp.Or(s.users[r.Spec.Token], "token-user"), UID: "1",
+			Groups: []string{"a", "b|c"}, Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}}},
 	}
 	if s.extra != nil {
 		answer.Status.User.Extra = s.extra
