@@ -38,6 +38,8 @@ func TestPolicy(t *testing.T) {
 		{"with an upgrade, too", NewPolicy(Strict, noUpgrade(rules.Off)), upgraded, "KA-CLOG-1: get containerlogs", none},
 		{"and where the upgrade is audited", NewPolicy(Strict, noUpgrade(rules.Audit)), upgraded,
 			"KA-CLOG-1: get containerlogs", "KA-UPGRADE-1: create containerlogs"},
+		{"an upgrade of a short answer is a stream", NewPolicy(Strict, noUpgrade(rules.Off)),
+			Request{Method: "GET", Path: "/pods", Upgrade: true}, "KA-POD-1: get pods, get proxy", none},
 		{"and in audit both", NewPolicy(Strict, neither), upgraded, "KA-PROXY-1: get proxy",
 			"KA-UPGRADE-1: create containerlogs"},
 		{"in either", NewPolicy(Compat, set(rules.Enforce)), post, "KA-POD-1: create pods, create proxy", none},
