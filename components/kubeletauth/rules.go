@@ -140,8 +140,8 @@ var beforeRules = []rules.Rule{
 	},
 	{
 		ID: RuleCredential,
-		Description: "A request gets a 401 if the ID of its credential is in the cluster's list of revoked " +
-			"credentials: the SHA-256 of a client certificate, or the ID of a token.",
+		Description: "A request gets a 401 if the cluster's list of revoked credentials has the ID of its credential " +
+			"(the SHA-256 of a client certificate, or the ID of a token), or the node that is its user.",
 		Source:     "Bulkhead: the kubelet knows no revocation; the ID is that of KEP-4193",
 		Extension:  true,
 		Configured: true,

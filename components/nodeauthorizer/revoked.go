@@ -11,8 +11,8 @@ import (
 
 var credentialRevoked = rules.Rule{
 	ID: "NA-REVOKE-1",
-	Description: "Every request of a node is denied if the ID of its credential is in the cluster's list of " +
-		"revoked credentials. Other credentials of the same node are not affected.",
+	Description: "Every request of a node is denied if the cluster's list of revoked credentials has the node, or " +
+		"the ID of the request's credential. An ID does not affect other credentials of the node.",
 	Source: "Bulkhead: kube-apiserver has no revocation list for client certificates " +
 		"(staging/src/k8s.io/apiserver/pkg/authentication/request/x509/x509.go); the ID is that of KEP-4193",
 	Extension: true,
@@ -27,9 +27,9 @@ func (z *Authorizer) decideCredential(ctx context.Context, node string, a *reque
 	if mode == rules.Off || z.revoked == nil {
 		return z.decide(ctx, node, a)
 	}
-	id, revoked := z.revoked().Find(a.User)
+	what, revoked := z.revoked().Find(a.User)
 	if revoked && mode == rules.Enforce {
-		return deny(credentialRevoked, "credential "+id+" is revoked")
+		return deny(credentialRevoked, what+" is revoked")
 	}
 	d := z.decide(ctx, node, a)
 	if revoked && d.Effect == rules.Allow {

@@ -156,9 +156,9 @@ func (z *Authorizer) decideCredential(a *request) (d rules.Decision, revoked boo
 	if z.Revoked == nil {
 		return rules.Decision{}, false
 	}
-	id, revoked := z.Revoked().Find(a.User)
+	what, revoked := z.Revoked().Find(a.User)
 	if !revoked {
 		return rules.Decision{}, false
 	}
-	return deny(credentialRevoked, "credential "+id+" is revoked"), true
+	return deny(credentialRevoked, what+" is revoked"), true
 }

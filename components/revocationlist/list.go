@@ -3,12 +3,12 @@
 
 // Package revocationlist reads the cluster's list of revoked credentials.
 //
-// The list is the ConfigMap [Name] in [Namespace]. Its key [IDsKey] has one credential ID a
-// line. A "#" starts a comment, which ends with the line. The other keys are certificate
+// The list is the ConfigMap [Name] in [Namespace]. Its key [IDsKey] has one credential ID or one
+// node a line. A "#" starts a comment, which ends with the line. The other keys are certificate
 // revocation lists (PEM), which package kubeletauth/crl reads.
 //
-// Kubernetes writes a credential ID into the user's extra field
-// authentication.kubernetes.io/credential-id:
+// NODE=<node name> revokes every credential of the user system:node:<node name>. Kubernetes writes
+// a credential ID into the user's extra field authentication.kubernetes.io/credential-id:
 //
 //   - X509SHA256=<64 hex digits> for a client certificate
 //     (k8s.io/apiserver/pkg/authentication/request/x509/x509.go CommonNameUserConversion)
@@ -25,6 +25,7 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
@@ -43,48 +44,53 @@ const (
 	maxProblems = 5
 )
 
-// Set is a set of revoked credential IDs. It is immutable and safe for concurrent use. A nil
-// *Set is empty.
+// Set is a set of revoked credential IDs and nodes. It is immutable and safe for concurrent use. A
+// nil *Set is empty.
 type Set struct {
-	ids map[string]struct{}
+	// entries has the credential IDs, and the user names of the nodes.
+	entries map[string]struct{}
 }
 
-// Len returns the number of IDs.
+// Len returns the number of credential IDs and nodes.
 func (s *Set) Len() int {
 	if s == nil {
 		return 0
 	}
-	return len(s.ids)
+	return len(s.entries)
 }
 
-// Find returns the ID of the user's credential if it is revoked. It does not allocate.
-func (s *Set) Find(u user.Info) (id string, revoked bool) {
+// Find reports whether the user, or the user's credential, is revoked. what is then
+// "node <node name>" or "credential <ID>". It does not allocate if nothing is revoked.
+func (s *Set) Find(u user.Info) (what string, revoked bool) {
 	if s.Len() == 0 || u == nil {
 		return "", false
 	}
+	if _, revoked := s.entries[u.GetName()]; revoked {
+		return "node " + strings.TrimPrefix(u.GetName(), nodePrefix), true
+	}
 	for _, id := range u.GetExtra()[user.CredentialIDKey] {
-		if _, revoked := s.ids[id]; revoked {
-			return id, true
+		if _, revoked := s.entries[id]; revoked {
+			return "credential " + id, true
 		}
 	}
 	return "", false
 }
 
-// Union returns a set with the IDs of both sets.
+// Union returns a set with the entries of both sets.
 func (s *Set) Union(other *Set) *Set {
-	both := &Set{ids: map[string]struct{}{}}
+	both := &Set{entries: map[string]struct{}{}}
 	for _, set := range []*Set{s, other} {
 		if set != nil {
-			maps.Copy(both.ids, set.ids)
+			maps.Copy(both.entries, set.entries)
 		}
 	}
 	return both
 }
 
 // Decode parses the value of [IDsKey]. It is safe for any input. If it returns an error, the
-// Set has the IDs of the valid lines: see [Update].
+// Set has the entries of the valid lines: see [Update].
 func Decode(text string) (*Set, error) {
-	set := &Set{ids: map[string]struct{}{}}
+	set := &Set{entries: map[string]struct{}{}}
 	if len(text) > maxBytes {
 		return set, fmt.Errorf("cannot read the list of revoked credentials: it has %d bytes, want at most %d", len(text),
 			maxBytes)
@@ -101,7 +107,10 @@ func Decode(text string) (*Set, error) {
 			problems = append(problems, fmt.Errorf("line %d: %w", number, err))
 			continue
 		}
-		set.ids[id] = struct{}{}
+		if node, ok := strings.CutPrefix(id, nodeKey); ok {
+			id = nodePrefix + node
+		}
+		set.entries[id] = struct{}{}
 	}
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems], fmt.Errorf("and %d lines more", more))
@@ -110,7 +119,7 @@ func Decode(text string) (*Set, error) {
 }
 
 // Update returns the set that is in force after last, for the new text of the list. An error in
-// the list never restores access: the IDs of last stay revoked, and the IDs of the valid lines
+// the list never restores access: the entries of last stay revoked, and those of the valid lines
 // are revoked too.
 func Update(last *Set, text string) (*Set, error) {
 	next, err := Decode(text)
@@ -120,18 +129,35 @@ func Update(last *Set, text string) (*Set, error) {
 	return next, nil
 }
 
+const (
+	nodeKey = "NODE="
+	// nodePrefix is the prefix of the user names of nodes
+	// (k8s.io/kubernetes/pkg/auth/nodeidentifier/default.go).
+	nodePrefix = "system:node:"
+)
+
 // IDs are compared byte by byte, and Kubernetes writes only lowercase.
 var idPattern = regexp.MustCompile(`^(X509SHA256=[0-9a-f]{64}|JTI=[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-// CheckID returns an error if id is not a credential ID.
+// CheckID returns an error if id is neither a credential ID nor NODE=<node name>.
 func CheckID(id string) error {
+	if node, ok := strings.CutPrefix(id, nodeKey); ok {
+		if problems := validation.IsDNS1123Subdomain(node); len(problems) > 0 {
+			return fmt.Errorf("%.100q is not a node name: %s", node, strings.Join(problems, "; "))
+		}
+		return nil
+	}
 	if !idPattern.MatchString(id) {
-		return fmt.Errorf("%.100q is not a credential ID: want X509SHA256=<64 lower-case hex digits> or JTI=<UUID>", id)
+		return fmt.Errorf("%.100q is not a credential ID: want X509SHA256=<64 lower-case hex digits>, JTI=<UUID> or "+
+			"NODE=<node name>", id)
 	}
 	return nil
 }
 
-// split splits a line into the ID and the comment. Either may be empty.
+// IDOfNode returns the entry that revokes every credential of the node.
+func IDOfNode(node string) string { return nodeKey + node }
+
+// split splits a line into the entry and the comment. Either may be empty.
 func split(line string) (id, comment string) {
 	id, comment, _ = strings.Cut(line, "#")
 	return strings.TrimSpace(id), strings.TrimSpace(comment)
@@ -143,7 +169,7 @@ func IDOf(certificate *x509.Certificate) string {
 	return "X509SHA256=" + hex.EncodeToString(sum[:])
 }
 
-// Entry is a line with an ID.
+// Entry is a line of the list. ID is a credential ID or NODE=<node name>.
 type Entry struct {
 	ID      string `json:"id"`
 	Comment string `json:"comment,omitempty"`

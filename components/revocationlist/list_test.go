@@ -24,7 +24,7 @@ var (
 
 const tokenID = "JTI=0d2fdd5e-0a4e-4c4b-9a4d-1f0a5b1e9c55"
 
-func idsOf(s *Set) []string { return slices.Sorted(maps.Keys(s.ids)) }
+func idsOf(s *Set) []string { return slices.Sorted(maps.Keys(s.entries)) }
 
 func TestDecode(t *testing.T) {
 	for _, row := range []struct {
@@ -43,6 +43,10 @@ func TestDecode(t *testing.T) {
 		{"one digit is missing", certificateID[:len(certificateID)-1], nil, "is not a credential ID"},
 		{"one digit too many", certificateID + "0", nil, "is not a credential ID"},
 		{"another kind", "SHA1=00", nil, "is not a credential ID"},
+		{"a node", "NODE=worker-1 # stolen", []string{"system:node:worker-1"}, ""},
+		{"a node name in upper case is rejected", "NODE=Worker-1", nil, `"Worker-1" is not a node name`},
+		{"a node without a name is rejected", "NODE=", nil, `"" is not a node name`},
+		{"a user name is not a node name", "NODE=system:node:worker-1", nil, "is not a node name"},
 		{"two IDs in a line", certificateID + " " + otherID, nil, "is not a credential ID"},
 		{"a bad line does not hide the good ones", certificateID + "\nx\n" + tokenID, []string{tokenID, certificateID},
 			`line 2: "x"`},
@@ -87,7 +91,7 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	set, err := Decode(certificateID + "\n" + tokenID)
+	set, err := Decode(certificateID + "\n" + tokenID + "\nNODE=stolen.example")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +104,13 @@ func TestFind(t *testing.T) {
 		user user.Info
 		want string
 	}{
-		{"a revoked certificate", set, with(certificateID), certificateID},
-		{"a revoked token", set, with(tokenID), tokenID},
-		{"the second of two IDs", set, with(otherID, tokenID), tokenID},
+		{"a revoked certificate", set, with(certificateID), "credential " + certificateID},
+		{"a revoked token", set, with(tokenID), "credential " + tokenID},
+		{"the second of two IDs", set, with(otherID, tokenID), "credential " + tokenID},
+		{"a revoked node", set, &user.DefaultInfo{Name: "system:node:stolen.example"}, "node stolen.example"},
+		{"a node whose name begins with that of a revoked one", set,
+			&user.DefaultInfo{Name: "system:node:stolen.example.org"}, ""},
+		{"a user with the name of a revoked node", set, &user.DefaultInfo{Name: "stolen.example"}, ""},
 		{"another certificate of the same user", set, with(otherID), ""},
 		{"a user without an ID", set, &user.DefaultInfo{Name: "system:node:n"}, ""},
 		{"the ID in another key", set, &user.DefaultInfo{Extra: map[string][]string{"x": {certificateID}}}, ""},
@@ -118,11 +126,11 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindDoesNotAllocate(t *testing.T) {
-	set, err := Decode(certificateID)
+	set, err := Decode(certificateID + "\nNODE=n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	who := &user.DefaultInfo{Extra: map[string][]string{user.CredentialIDKey: {otherID}}}
+	who := &user.DefaultInfo{Name: "system:node:other", Extra: map[string][]string{user.CredentialIDKey: {otherID}}}
 	if n := testing.AllocsPerRun(100, func() { set.Find(who) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

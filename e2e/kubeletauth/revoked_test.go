@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
@@ -33,6 +34,7 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 		holder, token       *Identity
 		stolen, otherCaller Caller
 		stolenToken, other  Caller
+		node, otherNode     Caller
 	)
 
 	BeforeAll(func(ctx SpecContext) {
@@ -46,9 +48,13 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 			// The request succeeds before the revocation, so the later denial is due to the list.
 			Expect(send(ctx, port, who, health).Code).To(Equal(http.StatusOK))
 		}
+		node = must(must(suite.Certified(ctx, suite.Env().Own)).Caller())
+		otherNode = must(must(suite.Certified(ctx, suite.Env().Other)).Caller())
+		Expect(send(ctx, port, node, health).Code).To(Equal(http.StatusForbidden))
 		suite.Env().Revoke(ctx, holder.CredentialID())
 		suite.Env().Revoke(ctx, token.CredentialID())
-		for _, who := range []Caller{stolen, stolenToken} {
+		suite.Env().Revoke(ctx, revocationlist.IDOfNode(suite.Env().Own))
+		for _, who := range []Caller{stolen, stolenToken, node} {
 			Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(),
 				"the list has come to the node")
 		}
@@ -70,6 +76,12 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 
 	It("does not affect another token", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 		expectClaim(ctx, port, other, health)
+	})
+
+	It("is denied as a certificate of a node whose name is on the list", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
+		expectClaim(ctx, port, node, health, http.StatusUnauthorized)
+		// The rights decide about a node that is not on the list. It has none.
+		Expect(send(ctx, port, otherNode, health).Code).To(Equal(http.StatusForbidden))
 	})
 
 	It("is accepted again after its removal from the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
@@ -64,6 +65,38 @@ var _ = Describe("a node whose certificate is revoked", Ordered, ContinueOnFailu
 			Eventually(ctx, func() (Answer, error) { return suite.Do(ctx, stolen, ownLease) }).
 				WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(AllowedBy(suite.Settings.Profile, "NA-LEASE-3"))
 		})
+})
+
+var _ = Describe("a node that is revoked by its name", Ordered, ContinueOnFailure, Label(OnHardened), func() {
+	var (
+		env               *Env
+		certified, others *Identity
+		ownLease          Request
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		env = suite.Env()
+		ownLease = leaseOf(own, Get(api.Leases).OrMissing())(ctx, env)
+		certified, others = must(suite.Certified(ctx, env.Own)), must(suite.Certified(ctx, env.Other))
+		suite.ExpectAllowed(ctx, certified, ownLease, "NA-LEASE-3")
+		revoked := time.Now()
+		env.Revoke(ctx, revocationlist.IDOfNode(env.Own))
+		suite.BecomesRefused(ctx, certified, ownLease, "NA-REVOKE-1", revoked)
+	})
+
+	It("does not get its own lease with a certificate whose ID is not on the list", Denies("NA-REVOKE-1"),
+		func(ctx SpecContext) {
+			suite.ExpectForbidden(ctx, certified, ownLease, "NA-REVOKE-1", "node "+env.Own+" is revoked")
+		})
+
+	It("does not get its own lease with a certificate that it got afterwards", Denies("NA-REVOKE-1"),
+		func(ctx SpecContext) {
+			suite.ExpectForbidden(ctx, must(suite.Certified(ctx, env.Own)), ownLease, "NA-REVOKE-1")
+		})
+
+	It("does not affect the lease of another node", AllowsBy("NA-REVOKE-1", "NA-LEASE-3"), func(ctx SpecContext) {
+		suite.ExpectAllowed(ctx, others, leaseOf(other, Get(api.Leases).OrMissing())(ctx, env), "NA-LEASE-3")
+	})
 })
 
 // withRevokedCredential returns the Env's own node with a revoked credential, by impersonation.

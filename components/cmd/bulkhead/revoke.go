@@ -14,20 +14,21 @@ import (
 
 // revokeFlags are the flags of bulkhead revoke.
 type revokeFlags struct {
-	kubeconfig, comment     string
-	certificates, crls, ids []string
-	dryRun                  bool
+	kubeconfig, comment            string
+	certificates, crls, ids, nodes []string
+	dryRun                         bool
 }
 
 func newRevokeCommand() *cobra.Command {
 	var flags revokeFlags
 	cmd := &cobra.Command{
 		Use:   "revoke",
-		Short: "Revoke a client certificate or a service account token",
+		Short: "Revoke a node, a client certificate or a service account token",
 		Long: `Revoke adds credentials to the cluster's list, the ConfigMap kube-system/bulkhead-revocations:
 
-  client certificate of a node   kube-apiserver denies every request [NA-REVOKE-1] after a second
+  all credentials of a node      kube-apiserver denies every request [NA-REVOKE-1] after a second
                                  or so, and every kubelet's API [KA-REVOKE-1] within 2 minutes
+  client certificate of a node   the same, for this certificate only
   another client certificate     denied by every kubelet's API only
   token of an account            denied by every kubelet's API, and by kube-apiserver
                                  [NS-REVOKE-1] if the account has a node scope
@@ -35,6 +36,9 @@ func newRevokeCommand() *cobra.Command {
 A credential is named by its ID. The ID of a client certificate is X509SHA256= and the SHA-256
 of the certificate, that of a token JTI= and its jti claim. It is in the audit log of
 kube-apiserver: user.extra["authentication.kubernetes.io/credential-id"].
+
+A thief can write a stolen certificate with other bytes, so that it has another ID. Use --node if
+the machine can join again under another name: that denies every certificate of the node.
 
 A thief may have used the credential to get others: look in the audit log for other IDs of the
 same user, and for create of serviceaccounts/token by it. Revoke these as well. Delete the pod of
@@ -44,7 +48,10 @@ With --crl, a certificate revocation list that the cluster's CA has signed is gi
 kubelet-auth-proxy of every node (KA-CRL-1). kube-apiserver does not read it.
 
 Revoke refuses to revoke the credential that it uses itself.`,
-		Example: `  # From a backup of the stolen disk
+		Example: `  # Everything of a node
+  bulkhead revoke --node=worker-1 --comment='incident 7'
+
+  # From a backup of the stolen disk
   bulkhead revoke --certificate=kubelet-client-current.pem
 
   # From the audit log of kube-apiserver
@@ -72,6 +79,8 @@ Revoke refuses to revoke the credential that it uses itself.`,
 			"is ignored. May be repeated.")
 	fs.StringArrayVar(&flags.ids, "credential-id", nil,
 		"ID of a credential: X509SHA256=<64 hex digits> or JTI=<UUID>. May be repeated.")
+	fs.StringArrayVar(&flags.nodes, "node", nil,
+		"Name of a node. All its certificates are revoked, also those that it gets later. May be repeated.")
 	fs.StringArrayVar(&flags.crls, "crl", nil,
 		"File with a certificate revocation list, PEM or DER. It replaces an older one of the same CA. May be repeated.")
 	fs.StringVar(&flags.comment, "comment", "", "Why, for those who read the list later.")
@@ -87,9 +96,9 @@ func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove ID...",
 		Short: "Take credentials off the list, so that they are accepted again",
-		Long: "Remove takes credential IDs off the cluster's list. To undo a certificate revocation list, publish a\n" +
+		Long: "Remove takes entries off the cluster's list, as `bulkhead revoke list` prints them. To undo a certificate revocation list, publish a\n" +
 			"newer one of the same CA: every proxy keeps the newest that it has seen.",
-		Example: "  bulkhead revoke remove X509SHA256=0f2a...",
+		Example: "  bulkhead revoke remove NODE=worker-1",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := anywhere(*kubeconfig)
@@ -109,7 +118,7 @@ func newRevokeListCommand(kubeconfig *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "Show what is revoked",
-		Long:    "List shows the credential IDs and the certificate revocation lists in the cluster's list.",
+		Long:    "List shows the nodes, the credential IDs and the certificate revocation lists in the cluster's list.",
 		Example: "  bulkhead revoke list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -132,6 +141,11 @@ func (f *revokeFlags) read(stdin io.Reader) (toRevoke, error) {
 			return wanted, fmt.Errorf("--credential-id: %w", err)
 		}
 	}
+	for _, node := range f.nodes {
+		if err := wanted.addNode(node, f.comment); err != nil {
+			return wanted, fmt.Errorf("--node: %w", err)
+		}
+	}
 	for _, name := range f.certificates {
 		data, err := readInput(name, stdin, 16)
 		if err == nil {
@@ -149,7 +163,7 @@ func (f *revokeFlags) read(stdin io.Reader) (toRevoke, error) {
 		wanted.crls = append(wanted.crls, crlFile{name, data})
 	}
 	if len(wanted.entries)+len(wanted.crls) == 0 {
-		return wanted, errors.New("there is nothing to revoke: give --certificate, --credential-id or --crl")
+		return wanted, errors.New("there is nothing to revoke: give --node, --certificate, --credential-id or --crl")
 	}
 	return wanted, nil
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +38,12 @@ type toRevoke struct {
 type crlFile struct {
 	name string
 	data []byte
+}
+
+func (t *toRevoke) addNode(node, comment string) error {
+	t.notes = append(t.notes, fmt.Sprintf("the machine of node %s can use the cluster again when it has joined under another "+
+		"name; see \"Revoke a stolen node certificate\" in docs/operations.md", node))
+	return t.addID(revocationlist.IDOfNode(node), comment)
 }
 
 func (t *toRevoke) addID(id, comment string) error {
@@ -127,10 +132,16 @@ func (r revoker) refuseOwn(ctx context.Context, entries []revocationlist.Entry) 
 	if err != nil {
 		return fmt.Errorf("cannot find out whose credentials these are: %w", err)
 	}
+	own := &user.DefaultInfo{Name: self.Status.UserInfo.Username,
+		Extra: map[string][]string{user.CredentialIDKey: self.Status.UserInfo.Extra[user.CredentialIDKey]}}
 	for _, entry := range entries {
-		if slices.Contains(self.Status.UserInfo.Extra[user.CredentialIDKey], entry.ID) {
-			return fmt.Errorf("cannot revoke %s: it is the credential of %q that this command uses; use another one",
-				entry.ID, self.Status.UserInfo.Username)
+		set, err := revocationlist.Decode(entry.ID)
+		if err != nil {
+			return err
+		}
+		if what, revoked := set.Find(own); revoked {
+			return fmt.Errorf("cannot revoke %s: this command uses it, as %q; use the credentials of another user",
+				what, own.Name)
 		}
 	}
 	return nil

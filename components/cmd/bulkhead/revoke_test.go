@@ -33,7 +33,8 @@ const (
 	ownToken    = "JTI=11111111-2222-3333-4444-666666666666"
 )
 
-// revoking returns a cluster with a revocation list. It answers as if the caller used ownToken.
+// revoking returns a cluster with a revocation list. It answers as if the caller were the node own
+// with ownToken.
 func revoking(t *testing.T, ca *testpki.CA, data map[string]string) (*fake.Clientset, func() map[string]string) {
 	t.Helper()
 	objects := []runtime.Object{&corev1.ConfigMap{
@@ -46,7 +47,7 @@ func revoking(t *testing.T, ca *testpki.CA, data map[string]string) (*fake.Clien
 	}
 	client := fake.NewClientset(objects...)
 	client.PrependReactor("create", "selfsubjectreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
-		who := authenticationv1.UserInfo{Username: "admin",
+		who := authenticationv1.UserInfo{Username: "system:node:own",
 			Extra: map[string]authenticationv1.ExtraValue{user.CredentialIDKey: {ownToken}}}
 		return true, &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: who}}, nil
 	})
@@ -93,9 +94,14 @@ func TestRevoke(t *testing.T) {
 		{name: "certificate that another user revoked is noted",
 			flags: revokeFlags{certificates: []string{"-"}}, stdin: stranger,
 			out: `note: "admin" is not a node: kube-apiserver accepts its certificate`},
-		{name: "empty list", wrong: "there is nothing to revoke: give --certificate, --credential-id or --crl"},
+		{name: "empty list", wrong: "there is nothing to revoke: give --node, --certificate, --credential-id or --crl"},
+		{name: "a node", flags: revokeFlags{nodes: []string{"n1"}, comment: "theft"},
+			after: map[string]string{"credential-ids": "NODE=n1 # theft\n"}, out: "revoked: NODE=n1 # theft\nnote: the machine"},
+		{name: "a node that is the caller", flags: revokeFlags{nodes: []string{"own"}},
+			wrong: `cannot revoke node own: this command uses it, as "system:node:own"`},
+		{name: "no node name", flags: revokeFlags{nodes: []string{"N1"}}, wrong: `--node: "N1" is not a node name`},
 		{name: "the own credential", flags: revokeFlags{ids: []string{ownToken}},
-			wrong: `it is the credential of "admin" that this command uses`},
+			wrong: "cannot revoke credential " + ownToken + `: this command uses it, as "system:node:own"`},
 		{name: "no ID", flags: revokeFlags{ids: []string{"x"}}, wrong: `--credential-id: "x" is not a credential ID`},
 		{name: "no certificate", flags: revokeFlags{certificates: []string{"-"}}, stdin: []byte("x"),
 			wrong: "cannot use --certificate=-: want a client certificate in PEM"},

@@ -143,8 +143,8 @@ func (a *Authenticator) Authenticate(req *http.Request) (*authenticator.Response
 		return nil, nil, nil
 	}
 	// This check comes after every cache, so that a revocation applies from the next request on.
-	if id, revoked := a.ids.Set().Find(response.User); revoked {
-		return nil, nil, deny(kubeletauth.RuleCredential, "credential "+id+" is revoked", nil)
+	if what, revoked := a.ids.Set().Find(response.User); revoked {
+		return nil, nil, deny(kubeletauth.RuleCredential, what+" is revoked", nil)
 	}
 	RemoveCredentials(req.Header)
 	if token == nil {

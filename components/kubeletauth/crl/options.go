@@ -126,8 +126,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"Folder in which the newest list of each CA is kept, so that an older list is not taken after a restart. No other "+
 			"process may write to it. Without it, a restart forgets which list was the newest.")
 	fs.StringVar(&o.IDs, "revoked-credentials", o.IDs,
-		"File with the IDs of revoked credentials, one a line: X509SHA256=<SHA-256 of a client certificate> or JTI=<ID of "+
-			"a token>. Read again when it changes. Without the file, no ID is revoked. A file with a mistake restores no "+
+		"File with revoked credentials, one a line: X509SHA256=<SHA-256 of a client certificate>, JTI=<ID of a token>, or "+
+			"NODE=<node name> for all of a node. Read again when it changes. Without the file, nothing is revoked by ID. A file with a mistake restores no "+
 			"access.")
 	fs.StringVar(&o.Expired, "client-crl-expired", o.Expired,
 		"Decision for certificates of a CA whose list has expired: refuse denies all of them, so that an attacker gains "+
