@@ -20,8 +20,9 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 readonly name=bulkhead-docs page=${PAGE:-install}
 readonly file=docs/${page}.md
 readonly bin=${PWD}/_output/bin state=${PWD}/_output/docs-run
-# The images that the page names. The test has no registry, so the script loads them into the nodes.
+# The images that the page makes, and the files that it writes here.
 readonly images=(registry.example/bulkhead:v1 registry.example/bulkhead:v2)
+readonly files=(bulkhead.yaml defaults.yaml from-logs.yaml enforce.yaml audit-*.log)
 readonly workload=docs-workload control_planes=${CONTROL_PLANES:-1} workers=${WORKERS:-1}
 
 main() {
@@ -35,7 +36,8 @@ main() {
   esac
   rm -rf "${state}" && mkdir -p "${bin}" "${state}"
   # go run does not pass on an interrupt.
-  go build -o "${bin}/" ./kind/cmd/refcluster ./scripts/docsrun ./components/cmd/bulkhead
+  go build -o "${bin}/" ./kind/cmd/refcluster ./scripts/docsrun
+  [[ ${page} == install ]] || go build -o "${bin}/" ./components/cmd/bulkhead
   docsrun --check "${file}"
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
@@ -47,9 +49,14 @@ main() {
   eval "${environment}"
   export DOCKER_BUILDKIT=0
 
+  # The page's commands that a kind cluster needs instead of ssh use these.
+  NODES=$(kind get nodes --name="${name}" | grep --invert-match load-balancer | sort | tr '\n' ' ')
+  CONTROL_PLANE=$(tr ' ' '\n' <<<"${NODES}" | grep control-plane | tr '\n' ' ')
+  export NODES CONTROL_PLANE
+
   start-workload
   if [[ ${page} == install ]]; then
-    load-images
+    remove-program
     save before
   fi
   local failed=0
@@ -68,13 +75,13 @@ refcluster() { "${bin}/refcluster" "$@"; }
 down() {
   trap '' INT TERM HUP
   refcluster down --name="${name}"
-  [[ ${page} != install ]] || docker image rm "${images[@]}" >/dev/null 2>&1 || true
+  [[ ${page} != install ]] || { docker image rm "${images[@]}" >/dev/null 2>&1 || true; rm -f "${files[@]}"; }
 }
 
-load-images() {
-  IMAGE=${images[0]} ./scripts/image.sh
-  docker tag "${images[@]}"
-  kind load docker-image --name="${name}" "${images[@]}"
+# The page brings the program bulkhead to the hosts.
+remove-program() {
+  local node
+  for node in ${NODES}; do docker exec "${node}" rm --force /usr/local/bin/bulkhead; done
 }
 
 start-workload() {
@@ -92,11 +99,11 @@ wait-until-ready() {
 save() {
   local to=${state}/$1 node
   mkdir -p "${to}"
-  for node in $(kind get nodes --name="${name}" | grep control-plane); do
+  for node in ${CONTROL_PLANE}; do
     docker exec "${node}" sh -c 'tail -n +1 /etc/kubernetes/manifests/*' >"${to}/${node}"
   done
   # The owner and the mode of each file, and that there is no other file.
-  for node in $(kind get nodes --name="${name}" | grep --invert-match load-balancer | sort); do
+  for node in ${NODES}; do
     docker exec "${node}" find /etc/kubernetes /etc/systemd/system ! -type d -printf "${node} %p %m %U %G\n" | sort
   done >"${to}/files"
   kubectl --namespace=kube-system get configmap kubeadm-config --output=jsonpath='{.data}' >"${to}/kubeadm-config"

@@ -11,6 +11,7 @@
 //	<!-- run: each-node; timeout: 5m -->    on every node, as root
 //	<!-- run: each-node; retry: 1m -->      the same, again and again until it succeeds
 //	<!-- run: admin; exit: 1 -->            on this machine, with KUBECONFIG; the exit code is 1
+//	<!-- run: admin; instead: … -->         on this machine this script, not what the block shows
 //	<!-- run: none; reason: … -->           not run, for this reason
 //
 // In a console block, a line that begins with "$ " or "# " is a command, and the lines below it are

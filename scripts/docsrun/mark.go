@@ -37,6 +37,9 @@ type Mark struct {
 	// Before is a script that makes the situation for which the block is. It runs once, before the
 	// block.
 	Before string
+	// Instead is a script that runs in place of the commands, where a kind cluster needs other ones:
+	// its nodes have no SSH, and the test has no registry.
+	Instead string
 	// Exit is the expected exit code.
 	Exit    int
 	Timeout time.Duration
@@ -49,7 +52,7 @@ type Mark struct {
 const markPrefix = "run:"
 
 // parseMark parses the text of a comment, as in `run: none; reason: needs a registry`. The reason,
-// or the script before, is always last, so it may contain semicolons.
+// or a script, is always last, so it may contain semicolons.
 func parseMark(text string) (Mark, error) {
 	m := Mark{Timeout: defaultTimeout}
 	place, rest, more := strings.Cut(strings.TrimPrefix(text, markPrefix), ";")
@@ -61,7 +64,7 @@ func parseMark(text string) (Mark, error) {
 	for more {
 		key, value, found := strings.Cut(rest, ":")
 		key = strings.TrimSpace(key)
-		if key == "reason" || key == "before" {
+		if key == "reason" || key == "before" || key == "instead" {
 			more = false
 		} else {
 			value, rest, more = strings.Cut(value, ";")
@@ -87,6 +90,8 @@ func (m *Mark) set(key, value string) (err error) {
 		m.Reason = value
 	case "before":
 		m.Before = value
+	case "instead":
+		m.Instead = value
 	case "exit":
 		if m.Exit, err = strconv.Atoi(value); err != nil || m.Exit < 0 || m.Exit > 255 {
 			return fmt.Errorf("exit: %q is not an exit code", value)
@@ -96,7 +101,7 @@ func (m *Mark) set(key, value string) (err error) {
 	case "retry":
 		m.Retry, err = parseDuration(key, value)
 	default:
-		return fmt.Errorf("unknown key %q: use reason, exit, timeout, retry or before", key)
+		return fmt.Errorf("unknown key %q: use reason, exit, timeout, retry, before or instead", key)
 	}
 	return err
 }
@@ -113,8 +118,11 @@ func (m *Mark) validate() error {
 	switch {
 	case m.Place == None && m.Reason == "":
 		return errors.New("a block that does not run needs a reason: <!-- run: none; reason: … -->")
-	case m.Place == None && (m.Exit != 0 || m.Timeout != defaultTimeout || m.Retry != 0 || m.Before != ""):
-		return errors.New("exit, timeout, retry and before are for blocks that run")
+	case m.Place == None && (m.Exit != 0 || m.Timeout != defaultTimeout || m.Retry != 0 ||
+		m.Before+m.Instead != ""):
+		return errors.New("exit, timeout, retry, before and instead are for blocks that run")
+	case m.Instead != "" && m.Exit != 0:
+		return errors.New("the exit code is that of the page's commands, and instead replaces them")
 	case m.Place != None && m.Reason != "":
 		return errors.New("reason is for blocks that do not run")
 	}

@@ -34,6 +34,9 @@ func (r *runner) run(ctx context.Context, blocks []Block) error {
 			r.printf("[%d/%d] %s:%d not run: %s", i+1, len(blocks), r.page, b.Line, b.Mark.Reason)
 			continue
 		}
+		if b.Mark.Instead != "" {
+			b.Commands = []Command{{Text: b.Mark.Instead}}
+		}
 		r.printf("[%d/%d] %s:%d on %s: %s", i+1, len(blocks), r.page, b.Line, b.Mark.Place, b.title())
 		begin := time.Now()
 		err := r.runBlock(ctx, b)

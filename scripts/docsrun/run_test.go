@@ -85,6 +85,12 @@ func TestRun(t *testing.T) {
 			"<!-- run: admin; exit: 1; before: false -->\n'''bash\ntouch ran\nfalse\n'''\n\n" +
 				"<!-- run: admin; exit: 1 -->\n'''bash\ntest -e ran\n'''\n",
 			[]string{"before the block: exit code 1, want 0", "2 blocks run, 1 failed"}, true},
+		{"instead: this script runs, not the block",
+			"<!-- run: admin; instead: echo x >other -->\n'''bash\ntouch ran\n'''\n\n" +
+				"<!-- run: admin -->\n'''bash\ntest -e other\n! test -e ran || exit 1\n'''\n",
+			[]string{"page.md:2 on admin: echo x >other", "2 blocks run, 0 failed"}, false},
+		{"instead fails", "<!-- run: admin; instead: false -->\n'''bash\ntrue\n'''\n",
+			[]string{"exit code 1, want 0", "1 blocks run, 1 failed"}, true},
 		{"timeout", "<!-- run: admin; timeout: 100ms -->\n'''bash\nsleep 60\n'''\n", []string{"no end within 100ms"}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
