@@ -178,7 +178,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("x\r\n#\x00")
 	f.Fuzz(func(t *testing.T, text string) {
 		set, err := Decode(text)
-		for id := range set.ids {
+		for id := range set.entries {
 			if CheckID(id) != nil || !strings.Contains(text, id) {
 				t.Errorf("took %q from %q", id, text)
 			}

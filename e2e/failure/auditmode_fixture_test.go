@@ -6,6 +6,8 @@ package failure_test
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -122,13 +124,30 @@ END
 	Eventually(ctx, mirrorPod(machine)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
 }
 
-// removeMirrorPod removes the static pod: otherwise its namespace needs an annotation before mode
-// enforce.
-func removeMirrorPod(ctx context.Context, machine *NewMachine) {
+const (
+	asAdmin     = "KUBECONFIG=/etc/kubernetes/admin.conf "
+	allowedKeys = "node.kubernetes.io/mirror.allowed-label-keys"
+)
+
+// allowMirrorPods runs the commands that mirror-labels prints. At the end, kube-system has its own
+// list of labels again.
+func allowMirrorPods(ctx context.Context) {
 	GinkgoHelper()
-	machine.Run(ctx, "rm "+staticPod)
-	Eventually(ctx, mirrorPod(machine)).WithTimeout(PodStart).WithPolling(time.Second).
-		Should(MatchError(ContainSubstring("not found")))
+	system, err := suite.Client.CoreV1().Namespaces().Get(ctx, "kube-system", metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	before := system.Annotations[allowedKeys]
+	DeferCleanup(func(ctx context.Context) {
+		suite.OnControlPlane(ctx, asAdmin+"kubectl annotate namespace kube-system --overwrite "+allowedKeys+"="+before)
+	})
+	suite.OnControlPlane(ctx, "bulkhead mirror-labels | grep '^kubectl annotate' | "+asAdmin+"sh")
+}
+
+// expectNewMirrorPod deletes the mirror pod, and its kubelet creates it again.
+func expectNewMirrorPod(ctx context.Context, machine *NewMachine) {
+	GinkgoHelper()
+	Expect(suite.Client.CoreV1().Pods("kube-system").Delete(ctx, "agent-"+machine.Name,
+		metav1.DeleteOptions{GracePeriodSeconds: new(int64)})).To(Succeed())
+	Eventually(ctx, mirrorPod(machine)).WithTimeout(PodStart).WithPolling(time.Second).Should(Succeed())
 }
 
 func mirrorPod(machine *NewMachine) func(context.Context) error {
@@ -161,7 +180,25 @@ func expectStaleTokenWorks(ctx context.Context, token string) {
 // path. The log of a long test run is large.
 func auditLogSince(ctx context.Context, since time.Time) string {
 	GinkgoHelper()
-	const file = "/run/bulkhead-audit.log"
-	suite.OnControlPlane(ctx, "cat /var/log/kubernetes/audit/audit*.log | grep -F stale-token | tail -n 1000 >"+file)
+	const file, key = "/run/bulkhead-audit.log", `"stageTimestamp":"`
+	suite.OnControlPlane(ctx, `cat $(ls -tr /var/log/kubernetes/audit/audit*.log | tail -n 2) |
+awk -v since=`+since.UTC().Format("2006-01-02T15:04:05")+` 'i = index($0, "`+strings.ReplaceAll(key, `"`, `\"`)+`") {
+  if (substr($0, i + `+strconv.Itoa(len(key))+`, 19) >= since) print }' >`+file)
 	return file
+}
+
+// auditMetrics writes the metrics of node-authorizer and node-restriction to a file, and returns its
+// path.
+func auditMetrics(ctx context.Context) string {
+	GinkgoHelper()
+	const file = "/run/bulkhead-metrics.txt"
+	suite.OnControlPlane(ctx, "curl -sSf http://127.0.0.1:10462/metrics http://127.0.0.1:10464/metrics >"+file)
+	return file
+}
+
+func expectFindings(report string, want ...string) {
+	GinkgoHelper()
+	for _, text := range want {
+		Expect(report).To(ContainSubstring(text))
+	}
 }

@@ -89,11 +89,12 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		expectForeignPod(ctx, machine)
 		// kube-apiserver has restarted. For a while, kubelet-auth-proxy cannot ask it for logs.
 		suite.EventuallyOnControlPlane(ctx, 2*time.Minute, "bulkhead audit")
-		report := suite.OnControlPlane(ctx, "bulkhead audit && bulkhead audit --audit-log="+auditLogSince(ctx, started))
-		for _, want := range []string{"NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1",
-			"system:node:" + machine.Name, "extendExpiration", "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1"} {
-			Expect(report).To(ContainSubstring(want))
-		}
+		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
+			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1")
+		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
+			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration")
+		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), "NR-LABEL-1", "NR-TAINT-1",
+			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT")
 		preflight := suite.OnControlPlane(ctx, "bulkhead preflight --config="+beforeAudit+" --mode=audit")
 		Expect(preflight).To(And(ContainSubstring("clients of 127.0.0.1:10250"), ContainSubstring("WARN  IPs of pods"),
 			ContainSubstring("WARN  clients with old tokens"), ContainSubstring("--loopback-clients=allow")))
@@ -108,7 +109,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			Expect(out).To(MatchRegexp("FAIL +" + check))
 		}
 		Expect(suite.OnControlPlane(ctx, "bulkhead status")).To(ContainSubstring("audit only"))
-		removeMirrorPod(ctx, machine)
+		allowMirrorPods(ctx)
 	})
 
 	It("prints the settings with which mode enforce lets everything work", SlowSpec, Allows("NR-LABEL-1"),
@@ -123,6 +124,8 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			expectKarpenters(ctx, joinLikeKarpenter(ctx))
 			expectForeignPod(ctx, machine)
 			expectLoopback(ctx, agent, "200")
+			expectContainerLog(ctx, agent)
+			expectNewMirrorPod(ctx, machine)
 			expectStaleTokenWorks(ctx, stale)
 		})
 
