@@ -22,6 +22,8 @@ packages=systemd,systemd-sysv,dbus,conntrack,iptables,nftables,iproute2,ethtool,
 
 debian() {
   debootstrap --variant=minbase --include="${packages}" "${suite}" "${ROOTFS}"
+  # debootstrap cannot unmount it while another program reads it, such as a search of all files.
+  if mountpoint --quiet "${ROOTFS}/proc"; then umount --lazy "${ROOTFS}/proc"; fi
   rm -rf "${ROOTFS}"/var/cache/apt/archives/*.deb "${ROOTFS}"/var/lib/apt/lists/* \
     "${ROOTFS}"/usr/share/{doc,man,locale}/*
 }

@@ -96,8 +96,9 @@ func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove ID...",
 		Short: "Take credentials off the list, so that they are accepted again",
-		Long: "Remove takes entries off the cluster's list, as `bulkhead revoke list` prints them. To undo a certificate revocation list, publish a\n" +
-			"newer one of the same CA: every proxy keeps the newest that it has seen.",
+		Long: "Remove takes entries off the cluster's list, as `bulkhead revoke list` prints them. To undo a\n" +
+			"certificate revocation list, publish a newer one of the same CA: every proxy keeps the newest\n" +
+			"that it has seen.",
 		Example: "  bulkhead revoke remove NODE=worker-1",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
