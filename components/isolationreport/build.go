@@ -137,8 +137,12 @@ func latest(all []Results) []ran {
 // rules returns the rules that the spec is evidence for.
 func (r ran) rules() []rules.ID {
 	ids := slices.Clone(r.Rules)
-	if r.Off != "" && r.Want == Deny && r.Expected == Allow && !slices.Contains(ids, r.Off) {
-		ids = append(ids, r.Off)
+	allows := r.By
+	if r.Want == Deny {
+		allows = r.Off
+	}
+	if r.Expected == Allow && allows != "" && allows != Behind && !slices.Contains(ids, allows) {
+		ids = append(ids, allows)
 	}
 	return ids
 }

@@ -25,6 +25,13 @@ func allows(id rules.ID) Spec {
 	return Spec{Text: "allows " + string(id), Rules: []rules.ID{id}, Want: Allow, By: id, Expected: Allow, State: Passed}
 }
 
+// allowedBy is the spec of a request that id does not deny and by allows.
+func allowedBy(id, by rules.ID) Spec {
+	s := allows(id)
+	s.By = by
+	return s
+}
+
 func denies(id rules.ID) Spec {
 	return Spec{Text: "denies " + string(id), Rules: []rules.ID{id}, Want: Deny, By: id, Expected: Deny, State: Passed}
 }
@@ -94,6 +101,10 @@ func TestResultOfRule(t *testing.T) {
 			[]Spec{allows("NA-X-1"), whileOff("NA-X-1", "NA-A-1"), denies("NA-X-1")}, api.NotHeld, "1 of 2 kinds of requests"},
 		{"the allowance counts for the rule that allows", "NA-A-1", "in-tree",
 			[]Spec{denies("NA-A-1"), whileOff("NA-X-1", "NA-A-1")}, api.Held, ""},
+		{"not denied by another rule: the allowance counts for the rule that allows", "NA-A-1", "hardened",
+			[]Spec{denies("NA-A-1"), allowedBy("NA-X-1", "NA-A-1")}, api.Held, ""},
+		{"left to the authorizers behind: no rule allows", "NA-A-1", "hardened",
+			[]Spec{denies("NA-A-1"), allowedBy("NA-X-1", Behind)}, api.NotProved, "no spec showed an allowed request"},
 		{"no spec: not proved", "NA-A-1", "hardened", []Spec{other}, api.NotProved, "No spec"},
 		{"no spec of an extension on in-tree: not applicable", "NA-X-1", "in-tree", []Spec{allows("NA-A-1")},
 			api.NotApplicable, "Kubernetes does not have this rule"},
