@@ -100,7 +100,8 @@ With --loopback-clients=allow, the kubelet on 127.0.0.1 also accepts what it acc
 before: the client certificates of the cluster, and tokens if its own configuration
 allows them. Clients on the node, also pods with hostNetwork, then reach the kubelet's
 API without Bulkhead's rules. Only the kubelet's own authentication and authorization
-limit them. A later run without the flag keeps the setting.
+limit them. The flag sets the value of this node until it is given again. Without it, a
+node has the value of the cluster, kubeletAPI.loopbackClients.
 
 With --wait, the command can run before kubeadm join, and in a cluster that has no
 proxy yet. It waits without a limit, and touches nothing until this host is a node and
@@ -116,9 +117,10 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, nodeCertificates)
 	cmd.Flags().Var(&options.LoopbackClients, "loopback-clients",
-		"`deny|allow` clients on this node, other than the proxy, that use the kubelet's API on 127.0.0.1. With allow, only "+
-			"the kubelet's own authentication and authorization limit them, and not Bulkhead's rules. Without this flag, "+
-			"the node keeps its setting. The default on a new node is deny.")
+		"`deny|allow|cluster`: deny or allow clients on this node, other than the proxy, that use the kubelet's API on "+
+			"127.0.0.1. With allow, only the kubelet's own authentication and authorization limit them, and not Bulkhead's "+
+			"rules. The flag sets the value of this node until it is given again. Without it, or with cluster, the node has "+
+			"the value of the cluster (--kubelet-loopback-clients of bulkhead install).")
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
 		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the command restores "+
 			"the old state and fails.")
@@ -164,7 +166,8 @@ kubelet is behind its proxy, it ends.`,
 			return err
 		},
 	}
-	cmd.Flags().Var(&clients, "loopback-clients", "`deny|allow`: the value of --loopback-clients in the unit.")
+	cmd.Flags().Var(&clients, "loopback-clients", "`deny|allow|cluster`: the value of --loopback-clients in the unit. "+
+		"Without it, a node that joins has the value of the cluster.")
 	return cmd
 }
 

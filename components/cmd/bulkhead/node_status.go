@@ -32,7 +32,11 @@ func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
 	}
 	row(out, "installed by", "bulkhead "+record.Version)
 	rotator := k.Layout.KubeletRotator(record.Certificates, time.Now)
-	row(out, "loopback clients", record.LoopbackClients.String()+": "+record.LoopbackClients.Description())
+	clients := record.LoopbackClients.String() + ": " + record.LoopbackClients.Description()
+	if record.LoopbackFrom == node.FromFlag {
+		clients += " (set by --loopback-clients)"
+	}
+	row(out, "loopback clients", clients)
 	printHealth(out, "kubelet", k.System.Closed(ctx, rotator.Leaves[0].Pair, record.LoopbackClients))
 	switch proxy, err := k.System.Proxy(ctx); {
 	case err != nil:

@@ -46,6 +46,10 @@ func TestNodeStatusShowsLoopbackClients(t *testing.T) {
 				"kubelet          ready\n"}},
 		{"allow", `{"version":"1","loopbackClients":"allow"}`, node.LoopbackAllow,
 			[]string{"loopback clients allow: clients on this node, also pods with hostNetwork,", "kubelet          ready\n"}},
+		{"allow by the flag", `{"version":"1","loopbackClients":"allow","loopbackClientsFrom":"flag"}`,
+			node.LoopbackAllow, []string{"limit them (set by --loopback-clients)\n"}},
+		{"allow by the cluster", `{"version":"1","loopbackClients":"allow","loopbackClientsFrom":"cluster"}`,
+			node.LoopbackAllow, []string{"limit them\n"}},
 		{"record of an older version: deny", `{"version":"1"}`, node.LoopbackDeny,
 			[]string{"loopback clients deny: ", "kubelet          ready\n"}},
 		{"kubelet that runs with another setting", `{"version":"1","loopbackClients":"deny"}`, node.LoopbackAllow,
@@ -79,7 +83,7 @@ func TestInvalidValueOfLoopbackClients(t *testing.T) {
 		cmd.SetArgs([]string{"install", "--loopback-clients=" + value, "--state-dir=" + t.TempDir()})
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
-		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "use deny or allow") {
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "use deny, allow") {
 			t.Errorf("%q: error is %v", value, err)
 		}
 	}

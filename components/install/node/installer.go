@@ -48,6 +48,9 @@ type Proxy struct {
 	// Starting says why the kubelet must not be stopped: it is about to start the proxy's container.
 	// It is empty if the container runs.
 	Starting string
+	// LoopbackClients is the value of the cluster. It is not validated, and empty if an older version
+	// installed the proxy.
+	LoopbackClients LoopbackClients
 }
 
 // Process is how a process was started.
@@ -59,8 +62,8 @@ type Process struct {
 // Options are the settings that the user chooses for a node.
 type Options struct {
 	Certificates pki.Policy
-	// LoopbackClients is the setting for clients on the node. If it is empty, the node keeps what is
-	// installed; the first installation uses LoopbackDeny.
+	// LoopbackClients is the setting for clients on the node. If it is empty, the node keeps the value of
+	// an earlier run with it, or has the value of the cluster. LoopbackCluster always applies the latter.
 	LoopbackClients LoopbackClients
 	// Timeout bounds each wait.
 	Timeout time.Duration
@@ -121,9 +124,7 @@ func (k *Installer) install(ctx context.Context, o Options) error {
 	default:
 		k.Logf("The kubelet listens on 127.0.0.1, to its proxy only.")
 	}
-	if p.LoopbackClients == LoopbackAllow {
-		k.Note("loopback clients: allow: %s.", p.LoopbackClients.Description())
-	}
+	p.noteLoopback()
 	return nil
 }
 

@@ -100,7 +100,9 @@ func findPod(ctx context.Context, client kubernetes.Interface, name string, proc
 	if err != nil {
 		return Proxy{}, err
 	}
-	at := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
+	at := slices.IndexFunc(pods.Items, func(pod corev1.Pod) bool {
+		return pod.DeletionTimestamp == nil && pod.Spec.NodeName == name
+	})
 	if at < 0 {
 		return Proxy{}, nil
 	}
@@ -108,10 +110,11 @@ func findPod(ctx context.Context, client kubernetes.Interface, name string, proc
 	if err != nil {
 		return Proxy{}, err
 	}
+	pod := &pods.Items[at]
 	for _, a := range node.Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
-			return Proxy{Address: net.JoinHostPort(a.Address, strconv.Itoa(kubeletPort)),
-				Starting: starting(&pods.Items[at], process)}, nil
+			return Proxy{Address: net.JoinHostPort(a.Address, strconv.Itoa(kubeletPort)), Starting: starting(pod, process),
+				LoopbackClients: LoopbackClients(pod.Annotations[LoopbackAnnotation])}, nil
 		}
 	}
 	return Proxy{}, errors.New("this Node has no internal IP in its status")

@@ -196,7 +196,7 @@ func TestFindPod(t *testing.T) {
 		fails  bool
 	}{
 		{"pod without a process, after a restart of the host", fake.NewClientset(node, running),
-			Proxy{address, startsNot + "it has no process on this host"}, false},
+			Proxy{Address: address, Starting: startsNot + "it has no process on this host"}, false},
 		{"pod that runs", fake.NewClientset(node, running), Proxy{Address: address}, false},
 		{"no pod", fake.NewClientset(node), Proxy{}, false},
 		{"pod that ends", fake.NewClientset(node, pod(func(p *corev1.Pod) {
@@ -204,19 +204,25 @@ func TestFindPod(t *testing.T) {
 		})), Proxy{}, false},
 		{"Node without an address", fake.NewClientset(bare, running), Proxy{}, true},
 		{"pod without a status", fake.NewClientset(node, pod(func(*corev1.Pod) {})),
-			Proxy{address, startsNot + "the kubelet has not reported it yet"}, false},
+			Proxy{Address: address, Starting: startsNot + "the kubelet has not reported it yet"}, false},
 		{"image that cannot be pulled", fake.NewClientset(node, in(corev1.ContainerState{
 			Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "no such host"}})),
-			Proxy{address, startsNot + "ErrImagePull: no such host"}, false},
+			Proxy{Address: address, Starting: startsNot + "ErrImagePull: no such host"}, false},
 		{"container that is created", fake.NewClientset(node, in(corev1.ContainerState{
 			Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}})),
-			Proxy{address, startsNot + "ContainerCreating"}, false},
+			Proxy{Address: address, Starting: startsNot + "ContainerCreating"}, false},
 		{"container that ended", fake.NewClientset(node, in(corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}})),
-			Proxy{address, startsNot + "it ended with code 1: Error"}, false},
+			Proxy{Address: address, Starting: startsNot + "it ended with code 1: Error"}, false},
 		{"pod of an older version, which waits for the kubelet", fake.NewClientset(node, pod(func(p *corev1.Pod) {
 			p.Spec.Volumes = []corev1.Volume{{Name: "kubelet-has-moved"}}
 		})), Proxy{Address: address}, false},
+		{"pod with the value of the cluster", fake.NewClientset(node, pod(func(p *corev1.Pod) {
+			p.Annotations, p.Status = map[string]string{"bulkhead.dev/loopback-clients": "allow"}, running.Status
+		})), Proxy{Address: address, LoopbackClients: LoopbackAllow}, false},
+		{"pod of another node with another value", fake.NewClientset(node, pod(func(p *corev1.Pod) {
+			p.Spec.NodeName, p.Annotations = "worker-2", map[string]string{"bulkhead.dev/loopback-clients": "allow"}
+		})), Proxy{}, false},
 	} {
 		got, err := findPod(t.Context(), tc.client, "worker-1", !strings.Contains(tc.want.Starting, "no process"))
 		if got != tc.want || (err != nil) != tc.fails {

@@ -5,7 +5,6 @@ package node
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 )
 
 // LoopbackClients decides whether clients on a node, other than the proxy, may use the kubelet's
-// API on 127.0.0.1. It is a flag value (pflag.Value).
+// API on 127.0.0.1. A node has LoopbackDeny or LoopbackAllow. It is a flag value (pflag.Value).
 type LoopbackClients string
 
 const (
@@ -26,13 +25,16 @@ const (
 	// LoopbackAllow leaves authentication and authorization as the node's own configuration has
 	// them.
 	LoopbackAllow LoopbackClients = "allow"
+	// LoopbackCluster, only as the value of the flag, applies the value of the cluster.
+	LoopbackCluster LoopbackClients = "cluster"
 )
 
 // Set parses a value of the flag.
 func (c *LoopbackClients) Set(text string) error {
 	value := LoopbackClients(text)
-	if err := value.validate(); err != nil {
-		return err
+	if value != LoopbackCluster && value.Validate() != nil {
+		return fmt.Errorf("invalid value %q for loopback clients: use %s, %s or %s", text, LoopbackDeny, LoopbackAllow,
+			LoopbackCluster)
 	}
 	*c = value
 	return nil
@@ -43,7 +45,8 @@ func (c LoopbackClients) String() string { return string(c) }
 // Type is the name of the type in the help of the flag.
 func (LoopbackClients) Type() string { return "string" }
 
-func (c LoopbackClients) validate() error {
+// Validate accepts the values that a node and a cluster can have.
+func (c LoopbackClients) Validate() error {
 	if c != LoopbackDeny && c != LoopbackAllow {
 		return fmt.Errorf("invalid value %q for loopback clients: use %s or %s", string(c), LoopbackDeny, LoopbackAllow)
 	}
@@ -141,34 +144,4 @@ func readCertificates(file string) ([]*x509.Certificate, error) {
 		return nil, fmt.Errorf("reading the certificates in %s: %w", file, err)
 	}
 	return certificates, nil
-}
-
-// resolveLoopback sets the setting of the plan, if the user chose none. It fails if this host
-// cannot have the setting.
-func (p *plan) resolveLoopback() (err error) {
-	if p.LoopbackClients == "" {
-		if p.LoopbackClients, err = p.loopbackClients(); err != nil {
-			return err
-		}
-	}
-	if err := p.LoopbackClients.validate(); err != nil {
-		return err
-	}
-	if p.LoopbackClients == LoopbackAllow {
-		_, err := readCertificates(p.setup.clientCA)
-		return err
-	}
-	return p.setup.permits(p.LoopbackClients)
-}
-
-// permits fails if flags of the kubelet override the drop-in with this setting.
-func (s *setup) permits(clients LoopbackClients) error {
-	if clients == LoopbackAllow {
-		return nil
-	}
-	var problems []error
-	for _, flag := range s.authFlags {
-		problems = append(problems, stronger(flag))
-	}
-	return errors.Join(problems...)
 }

@@ -110,7 +110,7 @@ func TestChangeOfTheSetting(t *testing.T) {
 	onNode(t, "deny, allow, deny, allow, then uninstall", func(t *testing.T, n *testNode) {
 		client := n.newClusterCA("cluster")
 		before := n.snapshot()
-		states := map[LoopbackClients]map[string]string{}
+		states := map[string]map[string]string{}
 		for _, tc := range []struct {
 			flag, want LoopbackClients
 			restarts   int
@@ -135,10 +135,11 @@ func TestChangeOfTheSetting(t *testing.T) {
 			if record.LoopbackClients != tc.want {
 				t.Errorf("flag %q: the record has %q, want %q", tc.flag, record.LoopbackClients, tc.want)
 			}
-			if states[tc.want] == nil {
-				states[tc.want] = n.snapshot()
+			state := string(tc.want) + string(record.LoopbackFrom)
+			if states[state] == nil {
+				states[state] = n.snapshot()
 			}
-			n.mustBe(states[tc.want])
+			n.mustBe(states[state])
 		}
 		must(t, n.installer().Uninstall(t.Context(), time.Minute))
 		n.mustBe(before)
@@ -146,8 +147,7 @@ func TestChangeOfTheSetting(t *testing.T) {
 	onNode(t, "a record of an older version without the setting: deny", func(t *testing.T, n *testNode) {
 		client := n.newClusterCA("cluster")
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
-		old := strings.ReplaceAll(string(read(t, n.layout.NodeRecord())), ",\n  \"loopbackClients\": \"deny\"", "")
-		must(t, os.WriteFile(n.layout.NodeRecord(), []byte(old), 0o600))
+		old := n.oldRecord("")
 		starts := n.restarts
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
 		n.mustAccept(client, false)

@@ -27,6 +27,10 @@ type plan struct {
 	setup   *setup
 	// proxy is the address on which the proxy of this node must listen.
 	proxy string
+	// loopbackFrom is the origin of LoopbackClients. formerLoopback is the setting before this run, and
+	// empty if there was none. clusterLoopback is that of the cluster, which may have none.
+	loopbackFrom                    LoopbackSource
+	formerLoopback, clusterLoopback LoopbackClients
 	// restart becomes true when a change needs a restart of the kubelet.
 	restart bool
 }
@@ -40,10 +44,12 @@ func (k *Installer) newPlan(ctx context.Context, o Options) (*plan, error) {
 	if _, err := os.ReadFile(p.setup.clientCA); err != nil {
 		return nil, fmt.Errorf("reading the cluster's client CA: %w", err)
 	}
-	if err := p.resolveLoopback(); err != nil {
+	proxy, err := k.findProxy(ctx, min(proxyGrace, o.Timeout))
+	if err != nil {
 		return nil, err
 	}
-	if p.proxy, err = k.findProxy(ctx, min(proxyGrace, o.Timeout)); err != nil {
+	p.proxy = proxy.Address
+	if err := p.resolveLoopback(proxy); err != nil {
 		return nil, err
 	}
 	return p, p.waitStarted(ctx)
@@ -54,19 +60,19 @@ const proxyGrace = 30 * time.Second
 
 // findProxy fails if this node has no proxy: without a proxy, no client could reach the kubelet. A
 // node can only see the proxy pod that is bound to it.
-func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (address string, err error) {
+func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (proxy Proxy, err error) {
 	err = k.Until(ctx, grace, "kubelet-auth-proxy of this node", func(ctx context.Context) error {
-		proxy, err := k.System.Proxy(ctx)
-		switch address = proxy.Address; {
+		proxy, err = k.System.Proxy(ctx)
+		switch {
 		case err != nil:
 			return fmt.Errorf("asking the API server for the proxy of this node: %w", err)
-		case address == "":
+		case proxy.Address == "":
 			return errors.New("the cluster has no such pod for this node, and without it the kubelet would be unreachable: run " +
 				"`bulkhead install` on a control-plane host first (with --kubelet-api if the last run had --kubelet-api=false)")
 		}
 		return nil
 	})
-	return address, err
+	return proxy, err
 }
 
 // waitStarted waits until the proxy of this node runs, idle. If the kubelet stops while it starts a

@@ -107,12 +107,14 @@ type Record struct {
 	Serving  string `json:"serving"`
 	// LoopbackClients is the setting for clients on the node.
 	LoopbackClients LoopbackClients `json:"loopbackClients"`
+	// LoopbackFrom is the origin of this setting.
+	LoopbackFrom LoopbackSource `json:"loopbackClientsFrom"`
 }
 
 func (p *plan) writeRecord(context.Context) (bool, error) {
 	data, err := json.MarshalIndent(Record{
 		Version: p.Version, Certificates: p.Certificates, ClientCA: p.setup.clientCA, Serving: p.setup.serving,
-		LoopbackClients: p.LoopbackClients,
+		LoopbackClients: p.LoopbackClients, LoopbackFrom: p.loopbackFrom,
 	}, "", "  ")
 	if err != nil {
 		return false, err
@@ -121,7 +123,8 @@ func (p *plan) writeRecord(context.Context) (bool, error) {
 }
 
 // ReadRecord returns the record of `bulkhead node install` on this host, or nil if there is none.
-// An older version recorded no LoopbackClients, and denied them.
+// An older version recorded no LoopbackClients, and denied them. Another one recorded no LoopbackFrom,
+// and allowed them only by the flag.
 func ReadRecord(l host.Layout) (*Record, error) {
 	data, err := os.ReadFile(l.NodeRecord())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,6 +136,12 @@ func ReadRecord(l host.Layout) (*Record, error) {
 	r := &Record{LoopbackClients: LoopbackDeny}
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", l.NodeRecord(), err)
+	}
+	if r.LoopbackFrom == "" {
+		r.LoopbackFrom = FromCluster
+		if r.LoopbackClients == LoopbackAllow {
+			r.LoopbackFrom = FromFlag
+		}
 	}
 	return r, nil
 }

@@ -65,6 +65,8 @@ type testNode struct {
 	// proxyWanted is true if the cluster has a proxy for this node. proxyRuns is true if the proxy
 	// uses the port. Otherwise it is idle.
 	proxyWanted, proxyRuns bool
+	// clusterLoopback is the annotation of the proxy's pod.
+	clusterLoopback LoopbackClients
 	// proxyStarts is how often the cluster answers that the proxy's container starts.
 	proxyStarts int
 	// units are the units that systemd has started.

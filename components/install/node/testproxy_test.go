@@ -25,7 +25,7 @@ func (n *testNode) Proxy(context.Context) (Proxy, error) {
 	if !n.proxyWanted {
 		return Proxy{}, nil
 	}
-	proxy := Proxy{Address: "192.0.2.1:10250"}
+	proxy := Proxy{Address: "192.0.2.1:10250", LoopbackClients: n.clusterLoopback}
 	if n.proxyStarts > 0 {
 		n.proxyStarts--
 		proxy.Starting = "pod kube-system/proxy does not run: ImagePullBackOff"
