@@ -20,6 +20,17 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
+// proxiesReplaced waits for the end of a rollout of kubelet-auth-proxy.
+const proxiesReplaced = "kubectl --kubeconfig=/etc/kubernetes/admin.conf -n kube-system rollout status --timeout=5m " +
+	"daemonset/" + KubeletProxy
+
+// installWorker applies the settings of the cluster on the worker, when the pod of its proxy has them.
+func installWorker(ctx context.Context, says string) {
+	GinkgoHelper()
+	suite.EventuallyOnControlPlane(ctx, 7*time.Minute, proxiesReplaced)
+	Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(ContainSubstring(says))
+}
+
 // joinLikeKarpenter joins a machine whose kubelet has its own labels and taints, and whose pod network
 // has its own addresses.
 func joinLikeKarpenter(ctx context.Context) *NewMachine {

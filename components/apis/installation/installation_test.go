@@ -30,6 +30,7 @@ nodeRestriction:
   failurePolicy: Fail
 kubeletAPI:
   enabled: false
+  loopbackClients: allow
   authentication:
     x509:
       expiredRevocationLists: refuse
@@ -124,6 +125,9 @@ func TestInvalidFileIsRejected(t *testing.T) {
 			"kubeletAPI: {authentication: {x509: {expiredRevocationLists: deny}}}",
 			`line 3: kubeletAPI.authentication.x509.expiredRevocationLists: Unsupported value: "deny": ` +
 				`supported values: "refuse", "allow"`},
+		{"loopback clients, no such decision", "kubeletAPI: {loopbackClients: allow}",
+			"kubeletAPI: {loopbackClients: cluster}",
+			`line 3: kubeletAPI.loopbackClients: Unsupported value: "cluster": supported values: "deny", "allow"`},
 		{"idle timeout of 0", "kubeletAPI: {streamingConnectionIdleTimeout: 1s}",
 			"kubeletAPI: {streamingConnectionIdleTimeout: 0s}",
 			`line 3: kubeletAPI.streamingConnectionIdleTimeout: Invalid value: "0s": must be more than 0`},

@@ -96,9 +96,14 @@ type KubeletAPI struct {
 	Enabled *bool `json:"enabled,omitempty"`
 	// NodeSelector is a label selector of the Linux nodes with kubelet-auth-proxy, in the form of
 	// kubectl -l. The default is all.
-	NodeSelector   string         `json:"nodeSelector,omitempty"`
-	Authentication Authentication `json:"authentication,omitzero"`
-	Authorization  Authorization  `json:"authorization,omitzero"`
+	NodeSelector string `json:"nodeSelector,omitempty"`
+	// LoopbackClients is deny or allow: the decision for clients on a node, other than the proxy, that
+	// use the kubelet's API on 127.0.0.1. With allow, only the kubelet's own authentication and
+	// authorization limit them. bulkhead node install applies it to a node. The default is allow in mode
+	// audit, and deny otherwise.
+	LoopbackClients string         `json:"loopbackClients,omitempty"`
+	Authentication  Authentication `json:"authentication,omitzero"`
+	Authorization   Authorization  `json:"authorization,omitzero"`
 	// StreamingConnectionIdleTimeout is how long a stream may be idle. The default is 4h.
 	StreamingConnectionIdleTimeout *metav1.Duration `json:"streamingConnectionIdleTimeout,omitempty"`
 }

@@ -29,7 +29,9 @@ var (
 	unknownResources = []string{"deny", "audit-on-newer-kubernetes"}
 	// expiredLists are also values of a flag of kubelet-auth-proxy.
 	expiredLists = []string{"refuse", "allow"}
-	modes        = []string{rules.Off.String(), rules.Audit.String(), rules.Enforce.String()}
+	// loopbackClients are also values of flags of bulkhead install and bulkhead node install.
+	loopbackClients = []string{"deny", "allow"}
+	modes           = []string{rules.Off.String(), rules.Audit.String(), rules.Enforce.String()}
 )
 
 // Validate returns all invalid fields. It does not check nodePolicy, which Parse does.
@@ -98,6 +100,7 @@ func (k *KubeletAPI) validate(path *field.Path) field.ErrorList {
 	}
 	x509 := path.Child("authentication", "x509")
 	return slices.Concat(errs,
+		oneOf(path.Child("loopbackClients"), k.LoopbackClients, loopbackClients),
 		oneOf(x509.Child("expiredRevocationLists"), k.Authentication.X509.ExpiredRevocationLists, expiredLists),
 		notNegative(path.Child("authentication", "webhook", "cacheTTL"), k.Authentication.Webhook.CacheTTL),
 		notNegative(authorization.Child("cacheAuthorizedTTL"), k.Authorization.Webhook.CacheAuthorizedTTL),

@@ -20,6 +20,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
@@ -62,6 +63,7 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		kubeletAPIFlag:               fmt.Sprint(c.KubeletAPI.Enabled == nil || *c.KubeletAPI.Enabled),
 		proxyFlagsFlag:               proxyFlagsOf(c.KubeletAPI),
 		nodeSelectorFlag:             c.KubeletAPI.NodeSelector,
+		loopbackFlag:                 c.KubeletAPI.LoopbackClients,
 		nodeScopeFlag:                fmt.Sprint(c.NodeScope.Enabled),
 		customResourcesFlag:          strings.Join(c.NodeScope.CustomResources, ","),
 	}
@@ -142,6 +144,7 @@ func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Insta
 		c.Certificates.RenewBefore = &metav1.Duration{Duration: r.Certificates.RenewBefore}
 	}
 	c.KubeletAPI.Enabled, c.KubeletAPI.NodeSelector = r.KubeletAPI, r.Extensions.NodeSelector
+	c.KubeletAPI.LoopbackClients = r.Extensions.LoopbackClients.String()
 	c.NodeScope.Enabled = r.NodeScope.On
 	if r.NodeScope.CustomResources != "" {
 		c.NodeScope.CustomResources = strings.Split(r.NodeScope.CustomResources, ",")
@@ -217,6 +220,8 @@ func withDefaults(c *installation.Installation) *installation.Installation {
 		&metav1.Duration{Duration: controlPlaneCertificates.RenewBefore})
 	if profile == controlplane.Hardened {
 		all.KubeletAPI.Enabled = cmp.Or(c.KubeletAPI.Enabled, &yes)
+		all.KubeletAPI.LoopbackClients = controlplane.Extensions{AuditOnly: all.Mode == auditMode,
+			LoopbackClients: node.LoopbackClients(c.KubeletAPI.LoopbackClients)}.NodeLoopbackClients().String()
 		setProxyDefaults(&all.KubeletAPI)
 	}
 	return &all

@@ -26,7 +26,8 @@ const recordOfEverything = `{"profile": "hardened", "image": "registry.example/b
 "beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000,
 "ignoreFailures": true, "denyUnknownResources": true, "auditFor": 172800000000000,
 "credentialProviderTokens": true, "proxyFlags": {"authentication-token-webhook": "false",
-"authorization-webhook-cache-authorized-ttl": "1m0s"}, "nodeSelector": "pool notin (edge,gpu)"},
+"authorization-webhook-cache-authorized-ttl": "1m0s"}, "nodeSelector": "pool notin (edge,gpu)",
+"loopbackClients": "allow"},
 "kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
 
 // resolve returns the options of `bulkhead install` with these arguments on a host with this state.
@@ -176,7 +177,7 @@ func TestConfigCommands(t *testing.T) {
 		"terminatedPodGrace: 1m, credentialProviderTokens: true, unknownResources: deny}\n" +
 		"nodeRestriction: {failurePolicy: Ignore}\n" +
 		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, " +
-		"nodeSelector: \"pool notin (edge,gpu)\", authentication: {webhook: {enabled: false}}, " +
+		"nodeSelector: \"pool notin (edge,gpu)\", loopbackClients: allow, authentication: {webhook: {enabled: false}}, " +
 		"authorization: {webhook: {cacheAuthorizedTTL: 60s}}}\n" +
 		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
 	for _, tc := range []struct {
@@ -192,6 +193,9 @@ func TestConfigCommands(t *testing.T) {
 			[]string{"diff", "--state-dir=" + state, writeConfig(t, strings.Replace(same, "head:v1", "head:v2", 1))}},
 		{"diff of another failure policy", "nodeRestriction.failurePolicy: \"Ignore\" -> \"Fail\"\n", "1 field differs",
 			[]string{"diff", "--state-dir=" + state, writeConfig(t, strings.Replace(same, "Ignore", "Fail", 1))}},
+		{"diff of other loopback clients", "kubeletAPI.loopbackClients: \"allow\" -> \"deny\"\n", "1 field differs",
+			[]string{"diff", "--state-dir=" + state,
+				writeConfig(t, strings.Replace(same, "loopbackClients: allow, ", "", 1))}},
 		{"print the file of profile in-tree", configHead + "profile: in-tree\n", "",
 			[]string{"print", writeConfig(t, "profile: in-tree\n")}},
 	} {

@@ -186,7 +186,7 @@ func TestAnsiblePlaysRunValidCommandsInOrder(t *testing.T) {
 		"ansible/install.yaml": {
 			"control_plane: preflight " + config,
 			"control_plane, one at a time: install " + config,
-			"control_plane:workers, one at a time: node install --loopback-clients=deny",
+			"control_plane:workers, one at a time: node install --loopback-clients=cluster",
 			"control_plane, one at a time: install " + config,
 		},
 		"ansible/uninstall.yaml": {

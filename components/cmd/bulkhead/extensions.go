@@ -12,11 +12,13 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 )
 
 const (
 	proxyFlagsFlag   = "kubelet-auth-proxy-flags"
 	nodeSelectorFlag = "kubelet-node-selector"
+	loopbackFlag     = "kubelet-loopback-clients"
 	modeFlag         = "mode"
 	auditForFlag     = "audit-for"
 	kubeletAPIFlag   = "kubelet-api"
@@ -46,6 +48,7 @@ type extensionFlags struct {
 	credentialProviders bool
 	proxyFlags          map[string]string
 	nodeSelector        string
+	loopbackClients     string
 }
 
 func (f *extensionFlags) add(fs *pflag.FlagSet) {
@@ -89,6 +92,11 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 		"Label selector of the Linux nodes that get kubelet-auth-proxy, as kubectl -l takes it: pool!=edge leaves out a "+
 			"pool. A kubelet that is left out still needs a serving certificate of the cluster before kube-apiserver "+
 			"verifies the certificates of kubelets."+asBefore+" on any control-plane host; an empty value selects all.")
+	fs.StringVar(&f.loopbackClients, loopbackFlag, "",
+		"deny or allow clients on the nodes, other than kubelet-auth-proxy, that use the kubelet's API on 127.0.0.1. With "+
+			"allow, only the kubelet's own authentication and authorization limit them. bulkhead node install applies it to "+
+			"a node."+asBefore+" on any control-plane host; an empty value, the default, is allow with --mode=audit and deny "+
+			"otherwise.")
 }
 
 // validate checks the flags that have one of two values.
@@ -104,6 +112,11 @@ func (f *extensionFlags) validate() error {
 	} {
 		if flag.value != flag.one && flag.value != flag.other {
 			errs = append(errs, fmt.Errorf("--%s is %q, want %s or %s", flag.name, flag.value, flag.one, flag.other))
+		}
+	}
+	if clients := node.LoopbackClients(f.loopbackClients); clients != "" {
+		if err := clients.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", loopbackFlag, err))
 		}
 	}
 	return errors.Join(errs...)
@@ -148,6 +161,9 @@ func extensions(fs *pflag.FlagSet, given *extensionFlags, record *controlplane.R
 	}
 	if fs.Changed(nodeSelectorFlag) {
 		b.NodeSelector = given.nodeSelector
+	}
+	if fs.Changed(loopbackFlag) {
+		b.LoopbackClients = node.LoopbackClients(given.loopbackClients)
 	}
 	return b
 }

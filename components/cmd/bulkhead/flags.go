@@ -159,6 +159,7 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 		Modes:               o.Extensions.Modes(o.Profile),
 		GuardsKubelets:      o.GuardsKubelets(),
 		NodeSelector:        o.Extensions.NodeSelector,
+		LoopbackClients:     o.Extensions.LoopbackClients,
 		ExactTokens:         o.Profile == controlplane.Hardened && !o.Extensions.ExtendTokens,
 		AuditOnly:           o.Extensions.AuditOnly,
 		IgnoreFailures:      o.Extensions.IgnoreFailures,

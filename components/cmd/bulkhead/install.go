@@ -175,7 +175,7 @@ func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, given *
 	}
 	o.NodeScope = nodeScope(fs, o.Profile, o.NodeScope, record)
 	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed("rule-mode") ||
-		fs.Changed(proxyFlagsFlag) || fs.Changed(nodeSelectorFlag)
+		fs.Changed(proxyFlagsFlag) || fs.Changed(nodeSelectorFlag) || fs.Changed(loopbackFlag)
 	o.Policy, err = nodePolicy(fs, policy, record)
 	return errors.Join(err, given.validate())
 }

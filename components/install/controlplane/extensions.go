@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
@@ -53,6 +54,9 @@ type Extensions struct {
 	ProxyFlags map[string]string `json:"proxyFlags,omitempty"`
 	// NodeSelector is a label selector of the nodes with kubelet-auth-proxy. An empty one selects all.
 	NodeSelector string `json:"nodeSelector,omitempty"`
+	// LoopbackClients is the decision for clients of the kubelets on 127.0.0.1. If it is empty, it
+	// depends on AuditOnly ([Extensions.NodeLoopbackClients]).
+	LoopbackClients node.LoopbackClients `json:"loopbackClients,omitempty"`
 }
 
 // ExtensionMode returns the profile's default mode of the optional rules. Hardened is stricter

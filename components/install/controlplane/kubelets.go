@@ -56,8 +56,8 @@ func (p *plan) printNodes() {
 	}
 	if p.Extensions.AuditOnly {
 		p.Logf("Bulkhead denies nothing (mode audit).\nOn the host of every node, one after the other, as root: " +
-			"bulkhead node install --loopback-clients=allow\nAfter a week: bulkhead audit. Then: " +
-			"bulkhead install --mode=enforce")
+			"bulkhead node install\nAfter a week: bulkhead audit. Then: bulkhead install --mode=enforce, and on every node " +
+			"bulkhead node install again")
 		return
 	}
 	p.Logf("kube-apiserver accepts any serving certificate of a kubelet until all kubelets have one of the cluster:\n%v\n"+

@@ -81,18 +81,20 @@ func (p *plan) runProxy(ctx context.Context) (changed bool, err error) {
 			return changed, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 		changed = true
+		p.noteLoopbackClients(have, object)
 	}
 	return changed, nil
 }
 
-// finish sets the image, the rule modes, the nodes and the hash of the result in a DaemonSet. have is
-// the current DaemonSet.
+// finish sets the image, the rule modes, the nodes, the annotation for the nodes, and the hash of the
+// result in a DaemonSet. have is the current DaemonSet.
 func (p *plan) finish(ctx context.Context, object, have *unstructured.Unstructured) error {
 	if object.GetKind() != "DaemonSet" {
 		return nil
 	}
 	selector := p.sharedNodeSelector(have)
-	if err := errors.Join(p.keepProxies(ctx, have, selector), selectNodes(object, selector)); err != nil {
+	if err := errors.Join(p.keepProxies(ctx, have, selector), selectNodes(object, selector),
+		p.setLoopbackClients(object, have)); err != nil {
 		return err
 	}
 	modes, err := p.sharedModes(have)

@@ -6,11 +6,14 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 )
 
 const (
@@ -23,7 +26,8 @@ const (
 
 // loopbackFindings names workloads that connect to the kubelet on the loopback address. There,
 // kubelet-auth-proxy lets the kubelet accept only the proxy's own certificate. Such a workload must
-// be on the host network, because the loopback address of another pod is its own.
+// be on the host network, because the loopback address of another pod is its own. The findings are
+// for the setting of the cluster: the check does not know a node with its own --loopback-clients.
 func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !in.GuardsKubelets {
 		return nil, nil
@@ -43,23 +47,35 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return printedLoopback(found, configs.skipped), nil
+	names := slices.Sorted(maps.Keys(found))
+	if in.LoopbackClients == node.LoopbackAllow {
+		return []Finding{allowedLoopback(names)}, nil
+	}
+	return printedLoopback(names, found, configs.skipped), nil
 }
 
-func printedLoopback(found map[string]string, skipped int) []Finding {
-	var findings []Finding
-	names := make([]string, 0, len(found))
-	for name := range found {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names[:min(len(names), mostNamed)] {
-		findings = append(findings, Finding{Warn, loopbackCheck,
-			fmt.Sprintf("%s: %s. The kubelet answers it with 401 [KA-LOOPBACK-1]. Use the node's address instead: $(NODE_IP) "+
-				"from status.hostIP. Or run `bulkhead node install --loopback-clients=allow` on these nodes", name, found[name])})
+// allowedLoopback is the finding for clients that the user has allowed.
+func allowedLoopback(names []string) Finding {
+	detail := "allowed by kubeletAPI.loopbackClients, without Bulkhead's rules"
+	if len(names) > 0 {
+		detail += ": " + strings.Join(names[:min(len(names), mostNamed)], ", ")
 	}
 	if more := len(names) - mostNamed; more > 0 {
-		findings = append(findings, Finding{Warn, loopbackCheck,
+		detail += fmt.Sprintf(" and %d more", more)
+	}
+	return Finding{OK, loopbackCheck, detail}
+}
+
+func printedLoopback(names []string, found map[string]string, skipped int) []Finding {
+	var findings []Finding
+	for _, name := range names[:min(len(names), mostNamed)] {
+		findings = append(findings, Finding{Fail, loopbackCheck,
+			fmt.Sprintf("%s: %s. The kubelet answers it with 401 [KA-LOOPBACK-1]. Use the node's address instead: $(NODE_IP) "+
+				"from status.hostIP. Or allow such clients on all nodes: `kubeletAPI: {loopbackClients: allow}`",
+				name, found[name])})
+	}
+	if more := len(names) - mostNamed; more > 0 {
+		findings = append(findings, Finding{Fail, loopbackCheck,
 			fmt.Sprintf("%d more workloads use it; change those above, then run this again", more)})
 	}
 	if skipped > 0 {

@@ -5,6 +5,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 )
 
 // agent returns a pod of a DaemonSet on the host network, with edits.
@@ -88,7 +91,7 @@ func TestLoopbackClients(t *testing.T) {
 		{"env, node address", agent("agent", "a", env("https://192.0.2.1:10250")), "", ""},
 		{"env from a ConfigMap", agent("agent", "a", envFrom("config")), url, "ConfigMap config has 127.0.0.1:10250"},
 		{"env from a ConfigMap's key", agent("agent", "a", envKey("config")), url, "ConfigMap config has"},
-		{"mounted ConfigMap", agent("agent", "a", mounts("config")), url, "--loopback-clients=allow"},
+		{"mounted ConfigMap", agent("agent", "a", mounts("config")), url, "`kubeletAPI: {loopbackClients: allow}`"},
 		{"mounted ConfigMap, other content", agent("agent", "a", mounts("config")), "https://192.0.2.1:10250", ""},
 		{"mounted ConfigMap that does not exist", agent("agent", "a", mounts("other")), url, ""},
 		{"projected ConfigMap", agent("agent", "a", projects("config")), url, "ConfigMap config has"},
@@ -107,7 +110,7 @@ func TestLoopbackClients(t *testing.T) {
 				Data: map[string]string{"file": tt.config}}
 			findings, err := loopbackFindings(t.Context(),
 				Input{Client: fake.NewClientset(tt.pod, config), GuardsKubelets: true})
-			level := Warn
+			level := Fail
 			if tt.mentions == "" {
 				level = OK
 			}
@@ -120,6 +123,43 @@ func TestLoopbackClientsWithoutProxy(t *testing.T) {
 	client := fake.NewClientset(agent("agent", "a", args("127.0.0.1:10250")))
 	if findings, err := loopbackFindings(t.Context(), Input{Client: client}); len(findings) > 0 || err != nil {
 		t.Errorf("got %v, %v", findings, err)
+	}
+}
+
+// The setting of the cluster decides what a client of 127.0.0.1 means for the installation.
+func TestLevelOfLoopbackClients(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		set      node.LoopbackClients
+		audit    bool
+		accepted []string
+		level    Level
+		mentions string
+	}{
+		{"unset, mode enforce", "", false, nil, Fail, "DaemonSet default/agent: "},
+		{"unset, mode audit", "", true, nil, Warn, "before mode enforce: DaemonSet default/agent: "},
+		{"deny, mode enforce", node.LoopbackDeny, false, nil, Fail, "DaemonSet default/agent: "},
+		{"deny, mode audit: denied also then", node.LoopbackDeny, true, nil, Fail, "DaemonSet default/agent: "},
+		{"deny, mode audit, accepted", node.LoopbackDeny, true, []string{"clients-of-127.0.0.1:10250"}, Warn,
+			"DaemonSet default/agent: "},
+		{"unset, accepted", "", false, []string{"clients-of-127.0.0.1:10250"}, Warn, "DaemonSet default/agent: "},
+		{"allow, mode enforce", node.LoopbackAllow, false, nil, OK, "without Bulkhead's rules: DaemonSet default/agent"},
+		{"allow, mode audit", node.LoopbackAllow, true, nil, OK, "without Bulkhead's rules: DaemonSet default/agent"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			findings, err := compatibilityFindings(t.Context(), Input{
+				Client:         fake.NewClientset(agent("agent", "a", args("127.0.0.1:10250"))),
+				GuardsKubelets: true, LoopbackClients: tt.set, AuditOnly: tt.audit, Accepted: tt.accepted,
+			})
+			findings = slices.DeleteFunc(findings, func(f Finding) bool { return f.Check != loopbackCheck })
+			wantOne(t, findings, err, tt.level, tt.mentions)
+			if tt.audit && tt.set == node.LoopbackDeny && strings.HasPrefix(findings[0].Detail, "before mode enforce") {
+				t.Errorf("the client is denied in mode audit, too: %s", findings[0].Detail)
+			}
+		})
+	}
+	if !slices.Contains(Acceptable(), "clients-of-127.0.0.1:10250") {
+		t.Error("--ignore-preflight-errors does not accept the check")
 	}
 }
 
@@ -136,6 +176,9 @@ func TestManyLoopbackClients(t *testing.T) {
 		!strings.HasPrefix(findings[mostNamed].Detail, "10 more workloads") {
 		t.Errorf("got %v, %v", findings, err)
 	}
+	findings, err = loopbackFindings(t.Context(), Input{Client: fake.NewClientset(objects...), GuardsKubelets: true,
+		LoopbackClients: node.LoopbackAllow})
+	wantOne(t, findings, err, OK, "DaemonSet default/agent-09 and 10 more")
 }
 
 func TestReadConfigMapsAreLimited(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -65,6 +66,9 @@ type Input struct {
 	KubeletClient  string
 	// NodeSelector is the label selector of the nodes with kubelet-auth-proxy.
 	NodeSelector string
+	// LoopbackClients is the setting for clients of the kubelets on 127.0.0.1. It is empty if the user
+	// set none. Then these clients are allowed in mode audit, and denied otherwise.
+	LoopbackClients node.LoopbackClients
 	// AuditOnly is true if the installation denies nothing.
 	AuditOnly bool
 	// IgnoreFailures is true if kube-apiserver goes on without node-restriction when it cannot call it.
@@ -124,7 +128,8 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 }
 
 // compatibilityFindings judges what works now and would stop. An installation that only audits denies
-// none of it, so there a FAIL is only a warning.
+// none of it, so there a FAIL is only a warning. Clients of 127.0.0.1 are denied also then, if the user
+// has set that: the kubelet itself denies them, and has no mode audit.
 func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	var findings []Finding
 	var errs []error
@@ -136,9 +141,10 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 		errs = append(errs, err)
 	}
 	for i, f := range findings {
-		if f.Level == Fail && (in.AuditOnly || slices.Contains(in.Accepted, flagName(f.Check))) {
+		audited := in.AuditOnly && !(f.Check == loopbackCheck && in.LoopbackClients == node.LoopbackDeny)
+		if f.Level == Fail && (audited || slices.Contains(in.Accepted, flagName(f.Check))) {
 			findings[i].Level = Warn
-			if in.AuditOnly {
+			if audited {
 				findings[i].Detail = "before mode enforce: " + f.Detail
 			}
 		}
@@ -149,7 +155,7 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 // Acceptable are the checks whose failure the user may accept, with "-" for each space.
 func Acceptable() []string {
 	var names []string
-	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, staleTokenCheck} {
+	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, loopbackCheck, staleTokenCheck} {
 		names = append(names, flagName(check))
 	}
 	return names

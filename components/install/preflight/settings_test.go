@@ -56,10 +56,10 @@ func TestThePrintedPolicyAllowsTheNode(t *testing.T) {
 // TestPrintedSettingsAreValid checks the other settings with the parser of the Installation.
 func TestPrintedSettingsAreValid(t *testing.T) {
 	in := Input{GuardsKubelets: true, Modes: map[rules.ID]rules.Mode{noderestriction.PodIPInside: rules.Enforce},
-		Client: fake.NewClientset(runningPod("web", "10.9.0.7"),
+		Client: fake.NewClientset(runningPod("web", "10.9.0.7"), agent("agent", "a", args("127.0.0.1:10250")),
 			workerNode("n1", podCIDRs("10.1.0.0/24"), nodeLabel(corev1.LabelOSStable, "windows", "kubelet")))}
 	for name, check := range map[string]func(context.Context, Input) ([]Finding, error){
-		"IPs of pods": podIPFindings, "Windows nodes": windowsFindings,
+		"IPs of pods": podIPFindings, "Windows nodes": windowsFindings, "clients of 127.0.0.1:10250": loopbackFindings,
 	} {
 		t.Run(name, func(t *testing.T) {
 			findings, err := check(t.Context(), in)
