@@ -107,7 +107,6 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			Expect(out).To(MatchRegexp("FAIL +" + check))
 		}
 		Expect(suite.OnControlPlane(ctx, "bulkhead status")).To(ContainSubstring("audit only"))
-		allowMirrorPods(ctx)
 	})
 
 	It("prints the settings with which mode enforce lets everything work", SlowSpec, Allows("NR-LABEL-1"),
@@ -116,6 +115,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 				"bulkhead audit --config="+afterAudit+".1 --audit-log="+auditLogSince(ctx, started)+
 				" -o installation >"+afterAudit)
 			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
+			allowMirrorPods(ctx)
 			// bulkhead audit cannot see clients of 127.0.0.1. The operator decides about them.
 			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit+" --kubelet-loopback-clients=allow")
 
