@@ -5,7 +5,9 @@ package controlplane
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -43,6 +45,10 @@ func (in *Installer) lockedForAllHosts(ctx context.Context, restart time.Duratio
 		return held
 	case err != nil && ctx.Err() != nil:
 		return err
+	case errors.As(err, &x509.UnknownAuthorityError{}):
+		// Every wait for kube-apiserver would fail, but only after the first changes.
+		return fmt.Errorf("cannot verify kube-apiserver on this host: the kubeconfig has another CA: %w\nnothing has been "+
+			"changed: run this again with an administrator's kubeconfig of this cluster (--kubeconfig)", err)
 	case err != nil:
 		in.Note("%v\n             this run begins without the lock: run bulkhead on no other control-plane host meanwhile",
 			err)

@@ -23,6 +23,14 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
+// request returns the error of a request that cannot be sent.
+func (h *testHost) request(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return h.unreachable
+}
+
 func (h *testHost) Version(context.Context) (string, error) { return h.version, nil }
 
 // ReportStatus calls node-restriction if the API server has its registration.
@@ -55,7 +63,10 @@ func (h *testHost) ignoresFailures() bool {
 	return strings.Contains(string(read(h.t, h.layout.Registration())), "failurePolicy: Ignore")
 }
 
-func (h *testHost) Annotations(context.Context, string) (all map[string]string, ours []string, err error) {
+func (h *testHost) Annotations(ctx context.Context, _ string) (all map[string]string, ours []string, err error) {
+	if err = h.request(ctx); err != nil {
+		return nil, nil, err
+	}
 	for key, value := range h.ours {
 		if h.annotations[key] == value {
 			ours = append(ours, key)
@@ -64,7 +75,10 @@ func (h *testHost) Annotations(context.Context, string) (all map[string]string, 
 	return maps.Clone(h.annotations), ours, nil
 }
 
-func (h *testHost) SetAnnotations(_ context.Context, _ string, annotations map[string]string) error {
+func (h *testHost) SetAnnotations(ctx context.Context, _ string, annotations map[string]string) error {
+	if err := h.request(ctx); err != nil {
+		return err
+	}
 	for key, value := range h.ours {
 		if h.annotations[key] == value {
 			delete(h.annotations, key)
@@ -82,25 +96,42 @@ func (h *testHost) CanaryDecision(context.Context) (cluster.Decision, error) {
 	return cluster.Decision{Reason: "no relationship found [NA-SECRET-4]"}, nil
 }
 
-func (h *testHost) Get(_ context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (h *testHost) Get(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if err := h.request(ctx); err != nil {
+		return nil, err
+	}
 	return h.objects[o.GetKind()+"/"+o.GetName()].DeepCopy(), nil
 }
 
-func (h *testHost) Apply(_ context.Context, o *unstructured.Unstructured) error {
+func (h *testHost) Apply(ctx context.Context, o *unstructured.Unstructured) error {
+	if err := h.request(ctx); err != nil {
+		return err
+	}
 	now := o.DeepCopy()
 	now.SetResourceVersion("7")
 	h.objects[o.GetKind()+"/"+o.GetName()] = now
 	return nil
 }
 
-func (h *testHost) Delete(_ context.Context, o *unstructured.Unstructured) error {
+func (h *testHost) Delete(ctx context.Context, o *unstructured.Unstructured) error {
+	if err := h.request(ctx); err != nil {
+		return err
+	}
 	delete(h.objects, o.GetKind()+"/"+o.GetName())
 	return nil
 }
 
-func (h *testHost) KubeadmConfig(context.Context) (string, error) { return h.kubeadm, nil }
+func (h *testHost) KubeadmConfig(ctx context.Context) (string, error) {
+	if err := h.request(ctx); err != nil {
+		return "", err
+	}
+	return h.kubeadm, nil
+}
 
-func (h *testHost) EditKubeadmConfig(_ context.Context, edit func(string) (string, error)) (bool, error) {
+func (h *testHost) EditKubeadmConfig(ctx context.Context, edit func(string) (string, error)) (bool, error) {
+	if err := h.request(ctx); err != nil {
+		return false, err
+	}
 	if h.serverStuck && h.wired() {
 		return false, errors.New("connection refused")
 	}
@@ -123,7 +154,10 @@ func (h *testHost) EditKubeadmConfig(_ context.Context, edit func(string) (strin
 	return true, nil
 }
 
-func (h *testHost) ComponentNodes(_ context.Context, name string) ([]string, error) {
+func (h *testHost) ComponentNodes(ctx context.Context, name string) ([]string, error) {
+	if err := h.request(ctx); err != nil {
+		return nil, err
+	}
 	if len(h.members) > 0 {
 		return h.membersWith(name), nil
 	}
@@ -137,7 +171,10 @@ func (h *testHost) ComponentNodes(_ context.Context, name string) ([]string, err
 	return nodes, nil
 }
 
-func (h *testHost) ControlPlaneNodes(context.Context) ([]string, error) {
+func (h *testHost) ControlPlaneNodes(ctx context.Context) ([]string, error) {
+	if err := h.request(ctx); err != nil {
+		return nil, err
+	}
 	if len(h.members) > 0 {
 		return h.nodes(), nil
 	}
@@ -148,7 +185,12 @@ func (h *testHost) ControlPlaneNodes(context.Context) ([]string, error) {
 	return nodes, nil
 }
 
-func (h *testHost) ProxiedNodes(context.Context) ([]string, error) { return h.proxied, nil }
+func (h *testHost) ProxiedNodes(ctx context.Context) ([]string, error) {
+	if err := h.request(ctx); err != nil {
+		return nil, err
+	}
+	return h.proxied, nil
+}
 
 func (h *testHost) NodesWithout(_ context.Context, selector labels.Selector) (left []string, err error) {
 	for node, set := range h.labels {

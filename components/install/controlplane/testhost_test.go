@@ -6,10 +6,8 @@ package controlplane
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,11 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
-	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/installtest"
-	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
@@ -49,6 +45,8 @@ type testHost struct {
 	skipped    int
 	// kubeadmFixed is true if the API rejects every edit of kubeadm-config.
 	kubeadmFixed bool
+	// unreachable is the error of every request to the API server, if it is set.
+	unreachable error
 	// broken are the components that do not start.
 	broken map[string]bool
 	// complains are the components that run but are not ready.
@@ -173,49 +171,6 @@ func (h *testHost) kubelet() {
 	}
 }
 
-// server returns the manifest of the running API server. It is needed at every poll, so it is
-// parsed only once.
-func (h *testHost) server() *apiserver.Manifest {
-	if h.parsed == nil || !bytes.Equal(h.parsedOf, h.manifest) {
-		m, err := apiserver.Parse(h.manifest)
-		must(h.t, err)
-		h.parsed, h.parsedOf = m, h.manifest
-	}
-	return h.parsed
-}
-
-func (h *testHost) wired() bool {
-	m := h.server()
-	return m.Wired(h.layout.AuthorizationConfig())
-}
-
-func (h *testHost) Ready(context.Context) error {
-	h.kubelet()
-	if h.serverStuck && h.wired() {
-		return errors.New("connection refused")
-	}
-	return nil
-}
-
-func (h *testHost) Process(context.Context) (cluster.Process, error) {
-	h.kubelet()
-	p := cluster.Process{Start: strconv.Itoa(h.starts)}
-	if h.wired() {
-		config, err := os.ReadFile(h.layout.AuthorizationConfig())
-		must(h.t, err)
-		p.AuthorizationHash = journal.Hash(config)
-	} else if bytes.Contains(h.manifest, []byte("--authorization-config=")) {
-		p.AuthorizationHash = "somebody else's"
-	}
-	p.AdmissionHash = h.fromDisk()
-	p.PolicyHash = h.policiesFromDisk()
-	if h.skipped > 0 {
-		p.Skipped = strconv.Itoa(h.skipped)
-	}
-	h.checkLeases()
-	return p, nil
-}
-
 // told receives the installer's output. At each line it checks which plugin checks leases. Later
 // would be too late: at this time, the running server does not yet know a manifest that was just
 // written.
@@ -241,37 +196,6 @@ func (h *testHost) checkLeases() {
 	if strings.Contains(disabled, "NodeRestriction") && !bytes.Contains(registration, []byte("leases")) {
 		h.unchecked = true
 	}
-}
-
-// fromDisk returns the hash by which the API server identifies its webhooks from disk.
-func (h *testHost) fromDisk() string {
-	m := h.server()
-	if !m.AdmissionWired(h.layout.AdmissionConfig()) {
-		return ""
-	}
-	// Validate only after a change, because policies compile slowly.
-	if said := h.policiesFromDisk() + string(read(h.t, h.layout.AdmissionConfig())); h.validated != said {
-		must(h.t, apiserver.ValidateAdmission(h.layout.AdmissionConfig(), host.RestrictionAddress))
-		h.validated = said
-	}
-	if !bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticManifests())) {
-		return ""
-	}
-	hash, err := apiserver.ManifestsHash(h.layout.StaticManifests())
-	must(h.t, err)
-	return hash
-}
-
-// policiesFromDisk returns the same hash for its policies from disk.
-func (h *testHost) policiesFromDisk() string {
-	m := h.server()
-	if !m.AdmissionWired(h.layout.AdmissionConfig()) ||
-		!bytes.Contains(read(h.t, h.layout.AdmissionConfig()), []byte("staticManifestsDir: "+h.layout.StaticPolicies())) {
-		return ""
-	}
-	hash, err := apiserver.ManifestsHash(h.layout.StaticPolicies())
-	must(h.t, err)
-	return hash
 }
 
 var must, read, mentions = installtest.Must, installtest.Read, installtest.Mentions

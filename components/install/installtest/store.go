@@ -29,7 +29,8 @@ type object[T any] interface {
 }
 
 // Store has objects of one kind, with resourceVersions as the API has them. Its methods have the
-// signatures of client-go's client. It is safe for concurrent use.
+// signatures of client-go's client. They fail if their context is cancelled. It is safe for concurrent
+// use.
 type Store[T any, P object[T]] struct {
 	mu      sync.Mutex
 	objects map[string]P
@@ -45,7 +46,10 @@ func (s *Store[T, P]) Before(call func(verb string) error) {
 	s.before = call
 }
 
-func (s *Store[T, P]) begin(verb string) error {
+func (s *Store[T, P]) begin(ctx context.Context, verb string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	call := s.before
 	s.before = nil
@@ -59,8 +63,8 @@ func (s *Store[T, P]) begin(verb string) error {
 }
 
 // Get returns a copy of the object.
-func (s *Store[T, P]) Get(_ context.Context, name string, _ metav1.GetOptions) (*T, error) {
-	if err := s.begin("get"); err != nil {
+func (s *Store[T, P]) Get(ctx context.Context, name string, _ metav1.GetOptions) (*T, error) {
+	if err := s.begin(ctx, "get"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -73,8 +77,8 @@ func (s *Store[T, P]) Get(_ context.Context, name string, _ metav1.GetOptions) (
 }
 
 // Create fails if the object exists.
-func (s *Store[T, P]) Create(_ context.Context, o *T, _ metav1.CreateOptions) (*T, error) {
-	if err := s.begin("create"); err != nil {
+func (s *Store[T, P]) Create(ctx context.Context, o *T, _ metav1.CreateOptions) (*T, error) {
+	if err := s.begin(ctx, "create"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -89,8 +93,8 @@ func (s *Store[T, P]) Create(_ context.Context, o *T, _ metav1.CreateOptions) (*
 }
 
 // Update fails if the object does not exist, or has another resourceVersion.
-func (s *Store[T, P]) Update(_ context.Context, o *T, _ metav1.UpdateOptions) (*T, error) {
-	if err := s.begin("update"); err != nil {
+func (s *Store[T, P]) Update(ctx context.Context, o *T, _ metav1.UpdateOptions) (*T, error) {
+	if err := s.begin(ctx, "update"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -103,8 +107,8 @@ func (s *Store[T, P]) Update(_ context.Context, o *T, _ metav1.UpdateOptions) (*
 }
 
 // Delete fails if the object does not exist, or has another resourceVersion than the precondition.
-func (s *Store[T, P]) Delete(_ context.Context, name string, o metav1.DeleteOptions) error {
-	if err := s.begin("delete"); err != nil {
+func (s *Store[T, P]) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
+	if err := s.begin(ctx, "delete"); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -39,7 +39,8 @@ func (h LocalHost) SignerProblem() string {
 			"certificate and key there",
 			ca.CertFile, ca.KeyFile, host.NodeAuthorizerUser, host.NodeRestrictionUser)
 	}
-	return err.Error()
+	return fmt.Sprintf("cannot sign with the cluster's CA on this host: %v. Put the cluster's CA certificate and the key "+
+		"that belongs to it there", err)
 }
 
 // AdmissionPlugins reads another AdmissionConfiguration as the installer does.
