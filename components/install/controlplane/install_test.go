@@ -6,7 +6,6 @@ package controlplane
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
-	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
@@ -138,78 +136,6 @@ func TestInTreeNodeIsRestoredBeforeNodeAuthorizerRestarts(t *testing.T) {
 			t.Errorf("restarts (-want +got):\n%s", diff)
 		}
 	})
-}
-
-// everyStart lists the possible states of a host before an installation.
-var everyStart = []struct {
-	name    string
-	prepare func(*testing.T, *testHost)
-}{
-	{"host without Bulkhead", func(*testing.T, *testHost) {}},
-	{"a host with parity", func(t *testing.T, h *testHost) {
-		must(t, h.installer().Install(t.Context(), options(Parity)))
-	}},
-}
-
-func TestEveryFailingInstallStepIsRolledBack(t *testing.T) {
-	for _, start := range everyStart {
-		for i := range stepCount {
-			onHost(t, fmt.Sprintf("%s, step %d", start.name, i+1), func(t *testing.T, h *testHost) {
-				start.prepare(t, h)
-				before := h.snapshot()
-				p := h.begin(options(Hardened))
-				steps := p.steps()
-				whole := steps[i]
-				steps[i].Apply = func(ctx context.Context) (bool, error) {
-					_, err := p.Run(ctx, whole)
-					return true, errors.Join(errors.New("broken on purpose"), err)
-				}
-				_, err := p.transaction(p.Timeout).Apply(t.Context(), p.journal, steps)
-				if err == nil || !strings.Contains(err.Error(), "rolled back") {
-					t.Errorf("error is %v", err)
-				}
-				h.mustBe(before)
-			})
-		}
-	}
-}
-
-func TestNextRunRecoversFromAKilledRun(t *testing.T) {
-	for _, start := range everyStart {
-		for i := range stepCount {
-			onHost(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, h *testHost) {
-				start.prepare(t, h)
-				before := h.snapshot()
-				p := h.begin(options(Hardened))
-				for _, s := range p.steps()[:i+1] {
-					_, err := p.Run(t.Context(), s)
-					must(t, err)
-				}
-				must(t, h.installer().transaction(options(Hardened).Timeout).Recover(t.Context()))
-				h.mustBe(before)
-				must(t, h.installer().Install(t.Context(), options(Hardened)))
-			})
-		}
-	}
-}
-
-// stepCount is compared with the steps, so that the tests also break each new step.
-const stepCount = 17
-
-func TestStepCount(t *testing.T) {
-	onHost(t, "hardened", func(t *testing.T, h *testHost) {
-		if got := len(h.begin(options(Hardened)).steps()); got != stepCount {
-			t.Errorf("%d steps, the tests break %d", got, stepCount)
-		}
-	})
-}
-
-func (h *testHost) begin(o Options) *plan {
-	p, err := h.installer().newPlan(h.t.Context(), o)
-	must(h.t, err)
-	p.journal, err = journal.Begin(h.layout.Journal(), "test")
-	must(h.t, err)
-	return p
 }
 
 func TestFailedInstallIsReportedAndRolledBack(t *testing.T) {

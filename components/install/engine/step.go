@@ -52,9 +52,12 @@ func (e *Engine) Run(ctx context.Context, s Step) (changed bool, err error) {
 }
 
 // RunAll runs steps that need no journal, because each of them can be repeated. It stops at the
-// first error, and does not undo the steps before it.
+// first error, and does not undo the steps before it. If ctx is cancelled, it starts no other step.
 func (e *Engine) RunAll(ctx context.Context, steps []Step) (changed bool, err error) {
 	for _, s := range steps {
+		if err := ctx.Err(); err != nil {
+			return changed, fmt.Errorf("interrupted before the step %q: %w", s.Name, err)
+		}
 		c, err := e.Run(ctx, s)
 		if err != nil {
 			return changed, fmt.Errorf("%s: %w", s.Name, err)
@@ -79,22 +82,22 @@ type Transaction struct {
 func (t Transaction) Begin(operation string) (*journal.Journal, error) {
 	j, err := journal.Begin(t.Dir, operation)
 	if err != nil {
-		return nil, fmt.Errorf("cannot start the journal in %s: %w", t.Dir, err)
+		// The directory of the journal may be new.
+		return nil, t.rollback(fmt.Errorf("cannot start the journal in %s: %w", t.Dir, err), j)
 	}
 	return j, nil
 }
 
 // Apply runs the steps. If one fails, or ctx is cancelled, it reverts all of them.
 func (t Transaction) Apply(ctx context.Context, j *journal.Journal, steps []Step) (changed bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, t.rollback(fmt.Errorf("interrupted before the first step: %w", err), j)
+	}
 	for _, s := range steps {
-		apply := s.Apply
-		s.Apply = func(ctx context.Context) (bool, error) {
-			if err := ctx.Err(); err != nil || apply == nil {
-				return false, err
-			}
-			return apply(ctx)
-		}
 		c, err := t.Run(ctx, s)
+		if err == nil {
+			err = ctx.Err() // a step that sends no request and does not wait does not see it
+		}
 		if err != nil {
 			return false, t.rollback(fmt.Errorf("%s: %w", s.Name, err), j)
 		}

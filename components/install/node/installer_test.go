@@ -6,16 +6,12 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
 
 func (n *testNode) mustBe(before map[string]string) {
@@ -67,109 +63,6 @@ func TestASecondNodeInstallChangesNothing(t *testing.T) {
 			t.Errorf("the kubelet started %d times more", n.restarts-starts)
 		}
 	})
-}
-
-// everyNode lists the possible states of a node before an installation.
-var everyNode = []struct {
-	name    string
-	prepare func(*testing.T, *testNode)
-}{
-	{"node without Bulkhead", func(*testing.T, *testNode) {}},
-	{"node whose kubelet configuration changed since", func(t *testing.T, n *testNode) {
-		must(t, n.installer().Install(t.Context(), kubeletOptions))
-		data := read(t, n.config)
-		n.config += ".new"
-		must(t, os.WriteFile(n.config, data, 0o600))
-		must(t, os.WriteFile(n.layout.KubeletUnit(), []byte(strings.ReplaceAll(n.unit, "config.yaml", "config.yaml.new")),
-			0o644))
-		must(t, os.WriteFile(n.layout.KubeletDropIn(), []byte(strings.ReplaceAll(n.dropIn, "readOnlyPort: 0\n", "")), 0o600))
-		_, err := n.Systemctl(t.Context(), "daemon-reload")
-		must(t, err)
-		n.start()
-	}},
-	{"node that allows loopback clients, and whose drop-in was changed", func(t *testing.T, n *testNode) {
-		n.newClusterCA("cluster")
-		must(t, n.installer().Install(t.Context(), withClients(LoopbackAllow)))
-		must(t, os.WriteFile(n.layout.KubeletDropIn(), []byte(n.dropIn+"# changed\n"), 0o600))
-		n.start()
-	}},
-}
-
-func (n *testNode) begin() *plan {
-	n.t.Helper()
-	return n.beginWith(kubeletOptions)
-}
-
-func (n *testNode) beginWith(o Options) *plan {
-	n.t.Helper()
-	p, err := n.installer().newPlan(n.t.Context(), o)
-	must(n.t, err)
-	p.journal, err = journal.Begin(n.layout.NodeJournal(), "test")
-	must(n.t, err)
-	return p
-}
-
-const nodeStepCount = 6
-
-func TestEveryFailingNodeInstallStepRestoresTheKubelet(t *testing.T) {
-	for _, start := range everyNode {
-		for i := range nodeStepCount {
-			onNode(t, fmt.Sprintf("%s, step %d", start.name, i+1), func(t *testing.T, n *testNode) {
-				start.prepare(t, n)
-				before := n.snapshot()
-				p := n.begin()
-				steps := p.steps()
-				if len(steps) != nodeStepCount {
-					t.Fatalf("%d steps", len(steps))
-				}
-				whole := steps[i]
-				steps[i].Apply = func(ctx context.Context) (bool, error) {
-					_, err := p.Run(ctx, whole)
-					return true, errors.Join(errors.New("broken on purpose"), err)
-				}
-				_, err := p.transaction(p.Timeout).Apply(t.Context(), p.journal, steps)
-				if err == nil || !strings.Contains(err.Error(), "rolled back") {
-					t.Errorf("error is %v", err)
-				}
-				n.mustBe(before)
-			})
-		}
-	}
-}
-
-func TestNextNodeRunRecoversFromAKilledRun(t *testing.T) {
-	for _, start := range everyNode {
-		for i := range nodeStepCount {
-			onNode(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, n *testNode) {
-				start.prepare(t, n)
-				before := n.snapshot()
-				p := n.begin()
-				for _, s := range p.steps()[:i+1] {
-					_, err := p.Run(t.Context(), s)
-					must(t, err)
-				}
-				must(t, n.installer().transaction(time.Minute).Recover(t.Context()))
-				n.mustBe(before)
-				must(t, n.installer().Install(t.Context(), kubeletOptions))
-			})
-		}
-	}
-}
-
-func TestAnUninstallThatWasKilledIsRepeated(t *testing.T) {
-	for i := range 3 {
-		onNode(t, fmt.Sprintf("after step %d", i+1), func(t *testing.T, n *testNode) {
-			before := n.snapshot()
-			must(t, n.installer().Install(t.Context(), kubeletOptions))
-			p := n.installer()
-			for _, s := range p.uninstallSteps(time.Minute)[:i+1] {
-				_, err := p.Run(t.Context(), s)
-				must(t, err)
-			}
-			must(t, n.installer().Uninstall(t.Context(), time.Minute))
-			n.mustBe(before)
-		})
-	}
 }
 
 func TestFailedNodeInstallIsReportedAndRolledBack(t *testing.T) {

@@ -219,7 +219,10 @@ func (n *testNode) Process(pid int) (Process, error) {
 	return Process{Args: n.args, Environment: map[string]string{"KUBELET_CONFIG_ARGS": n.env}}, nil
 }
 
-func (n *testNode) Healthy(context.Context) error {
+func (n *testNode) Healthy(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if !n.running || n.stuck && n.dropIn != "" {
 		return errors.New("connection refused")
 	}
