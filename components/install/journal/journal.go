@@ -69,12 +69,12 @@ type Journal struct {
 	Entries []Entry `json:"entries"`
 }
 
-// Begin starts a journal in dir. It fails if dir already has a journal.
+// Begin starts a journal in dir. If it fails, End removes what it has made.
 func Begin(dir, operation string) (*Journal, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	j := &Journal{dir: dir, Operation: operation}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return j, err
+	}
 	return j, j.save()
 }
 
@@ -234,9 +234,14 @@ func (j *Journal) saveBackup(data []byte) (string, error) {
 	return name, atomicfile.Write(filepath.Join(j.dir, name), atomicfile.Private(data), "")
 }
 
+// add saves an entry before its change. If that fails, nothing changes, so there is no entry.
 func (j *Journal) add(e Entry) error {
 	j.Entries = append(j.Entries, e)
-	return j.save()
+	err := j.save()
+	if err != nil {
+		j.Entries = j.Entries[:len(j.Entries)-1]
+	}
+	return err
 }
 
 func (j *Journal) save() error {

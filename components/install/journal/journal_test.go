@@ -4,6 +4,7 @@
 package journal
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,5 +130,19 @@ func TestJournalEntryRecordsWrittenContent(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", left.Entries[i].Name, got, want)
 		}
+	}
+}
+
+func TestEntryThatCannotBeSavedIsNotInTheJournal(t *testing.T) {
+	j, err := Begin(t.TempDir(), "test")
+	must(t, err)
+	full := errors.New("no space left on device")
+	t.Cleanup(atomicfile.OnWrite(func() error { return full }))
+	path := filepath.Join(t.TempDir(), "file")
+	if _, err := j.WriteFile(path, atomicfile.Private([]byte("x"))); !errors.Is(err, full) {
+		t.Errorf("error is %v", err)
+	}
+	if j.Touched(path) || atomicfile.Exists(path) {
+		t.Errorf("entries are %v; the file exists: %v", j.Entries, atomicfile.Exists(path))
 	}
 }

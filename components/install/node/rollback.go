@@ -13,6 +13,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
 
 // rollback restores every file, and then the kubelet.
@@ -35,6 +36,9 @@ func (k *Installer) revert(ctx context.Context, timeout time.Duration, j *journa
 		_, err := k.Run(ctx, engine.Step{Name: "restart the kubelet as it was, without the proxy",
 			Apply: func(ctx context.Context) (bool, error) { return true, k.reopen(ctx, timeout, files) }})
 		return err
+	case !j.Touched(k.Layout.KubeletUnit()) && !atomicfile.Exists(k.Layout.KubeletUnit()):
+		// The run ended before it wrote the unit, so the kubelet does not read the drop-in.
+		return files(ctx)
 	case !j.Touched(k.Layout.KubeletUnit()) && !j.Touched(k.Layout.KubeletDropIn()):
 		return files(ctx)
 	}

@@ -206,7 +206,7 @@ func writeTemp(dir string, file File) (name string, err error) {
 			_ = os.Remove(temp.Name())
 		}
 	}()
-	if _, err := temp.Write(file.Data); err != nil {
+	if _, err := write(temp, file.Data); err != nil {
 		return "", err
 	}
 	// Chown before chmod: chown may clear mode bits.
