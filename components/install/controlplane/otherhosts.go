@@ -31,11 +31,15 @@ const reportGrace = time.Minute
 // waitOtherHosts waits if only the report of a kubelet is missing.
 func (p *plan) waitOtherHosts(ctx context.Context) (others otherHosts, err error) {
 	err = p.Until(ctx, min(reportGrace, p.Timeout), "node-authorizer on the other hosts",
-		func(ctx context.Context) (err error) {
-			if others, err = p.otherHosts(ctx); err == nil && others.late {
+		func(ctx context.Context) error {
+			now, err := p.otherHosts(ctx)
+			if err != nil {
+				return err // the deadline may have interrupted this check: the result of the one before it counts
+			}
+			if others = now; others.late {
 				return fmt.Errorf("it does not run on %s", strings.Join(others.stopped, ", "))
 			}
-			return err
+			return nil
 		})
 	if others.late && ctx.Err() == nil {
 		return others, nil
