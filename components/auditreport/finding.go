@@ -24,6 +24,10 @@ import (
 // extends tokens. No component has this rule.
 const StaleToken rules.ID = "stale-token"
 
+// LoopbackClient is the rule of a workload that uses the kubelet's API on 127.0.0.1. The kubelet does
+// not report its requests, so a finding is a workload: its name is the User.
+const LoopbackClient = kubeletauth.RuleLoopback
+
 // Finding is one request that a rule would deny, or several with the same rule and user.
 type Finding struct {
 	Rule rules.ID

@@ -55,6 +55,9 @@ func (m *merger) merge(f Field, comment string) (reason string, err error) {
 	case "serviceAccountTokens":
 		m.c.ServiceAccountTokens.ExtendExpiration = true
 		return "", nil
+	case "kubeletAPI":
+		m.c.KubeletAPI.LoopbackClients = f.Value
+		return "", nil
 	case "rules":
 		m.setMode(strings.TrimPrefix(name, "modes."), f.Value)
 		return "", nil

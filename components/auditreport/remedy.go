@@ -45,6 +45,10 @@ func configuredRemedy(id rules.ID, d details) Setting {
 	case "NR-MIRROR-5":
 		return Setting{Remedy: "A kubelet does not create such a mirror pod: find the client. " +
 			"`nodePolicy: {mirrorPods: {mode: warn}}` allows it, and denies no mirror pod by the rules NR-MIRROR-1 to 5."}
+	case LoopbackClient:
+		return Setting{Fields: []Field{{Path: "kubeletAPI.loopbackClients", Value: "allow"}},
+			GivesUp: "Clients on a node's host network reach its kubelet without Bulkhead's rules.",
+			Remedy:  "Or let the client use the node's address instead: $(NODE_IP) from status.hostIP."}
 	case "NR-MACHINE-1":
 		return Setting{Remedy: "Add the taints to registerWithTaints of the KubeletConfiguration, or change " + table + "."}
 	case "NR-MACHINE-2":

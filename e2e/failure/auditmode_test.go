@@ -88,7 +88,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		// kube-apiserver has restarted. For a while, kubelet-auth-proxy cannot ask it for logs.
 		suite.EventuallyOnControlPlane(ctx, 2*time.Minute, "bulkhead audit")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
-			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1")
+			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1", "KA-LOOPBACK-1")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
 			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), "NR-LABEL-1", "NR-TAINT-1",
@@ -116,8 +116,8 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 				" -o installation >"+afterAudit)
 			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
 			allowMirrorPods(ctx)
-			// bulkhead audit cannot see clients of 127.0.0.1. The operator decides about them.
-			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit+" --kubelet-loopback-clients=allow")
+			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
+			installWorker(ctx, "loopback clients: allow")
 
 			expectBulkhead(ctx)
 			expectKarpenters(ctx, joinLikeKarpenter(ctx))

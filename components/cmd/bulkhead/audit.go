@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
+	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
 const auditHelp = `Audit summarizes findings: requests that Bulkhead would deny if it enforced its rules.
@@ -23,7 +26,7 @@ setting of the Installation that allows the requests.
 
 Without a source, it reads the logs of Bulkhead's pods in kube-system. The logs have at most
 2 lines a second for each user, so the numbers are a minimum. --metrics has all requests,
-without examples.
+without examples. It also looks for workloads that use the kubelet's API on 127.0.0.1.
 
 --audit-log reads the audit log of kube-apiserver. This also works before Bulkhead is
 installed.
@@ -223,6 +226,27 @@ func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, repo
 	}
 	logs := podLogs{client: client, since: o.since, progress: progress, report: report, open: openPodLog(client)}
 	stats, problems, err := logs.read(ctx)
-	result.Lines, result.Notes, result.Incomplete = &stats, problems, logs.incomplete
-	return err
+	if err != nil {
+		return err
+	}
+	result.Lines, result.Incomplete = &stats, logs.incomplete
+	result.Notes = append(problems, addLoopbackClients(ctx, client, report)...)
+	return nil
+}
+
+// addLoopbackClients adds the workloads that use the kubelet's API on 127.0.0.1. notes say what it
+// could not read.
+func addLoopbackClients(ctx context.Context, client kubernetes.Interface, report *auditreport.Report) (notes []string) {
+	found, skipped, err := preflight.LoopbackClients(ctx, client)
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("cannot look for clients of 127.0.0.1:10250: %v", err))
+	}
+	if skipped > 0 {
+		notes = append(notes, fmt.Sprintf("%d ConfigMaps were not searched for clients of 127.0.0.1:10250", skipped))
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		report.Add(auditreport.Finding{Rule: auditreport.LoopbackClient, User: name, Verb: "use", Name: "127.0.0.1:10250",
+			Reason: found[name] + " (a workload: its requests are not counted)"})
+	}
+	return notes
 }

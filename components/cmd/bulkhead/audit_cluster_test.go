@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
+	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
 func bulkheadPod(name, container string, restarts int32) *corev1.Pod {
@@ -50,6 +54,48 @@ func logsOf(t *testing.T, logs map[string]string, pods ...runtime.Object) (*audi
 		open: opened(logs)}
 	_, problems, err := p.read(t.Context())
 	return &report, problems, err
+}
+
+// hostPod is on the host network, and an environment variable has the address of a kubelet.
+func hostPod(name, address string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "logging", Name: name},
+		Spec: corev1.PodSpec{HostNetwork: true, Containers: []corev1.Container{{Name: "c",
+			Env: []corev1.EnvVar{{Name: "KUBELET", Value: "https://" + address + "/pods"}}}}}}
+}
+
+func TestLoopbackClientsAreFindings(t *testing.T) {
+	var report auditreport.Report
+	client := fake.NewClientset(hostPod("agent", "127.0.0.1:10250"), hostPod("good", "10.0.0.1:10250"))
+	if notes := addLoopbackClients(t.Context(), client, &report); len(notes) > 0 {
+		t.Errorf("notes %q", notes)
+	}
+	entries := report.Entries()
+	if len(entries) != 1 || entries[0].Rule != "KA-LOOPBACK-1" ||
+		!slices.Equal(entries[0].FirstUsers, []string{"Pod logging/agent"}) {
+		t.Fatalf("%+v", entries)
+	}
+	policy, err := manifests.FS.ReadFile(manifests.RestrictionPolicy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := &installation.Installation{APIVersion: installation.APIVersion, Kind: installation.Kind}
+	merged, skipped, err := auditreport.Merge(base, policy, entries)
+	if err != nil || len(skipped) > 0 || merged.KubeletAPI.LoopbackClients != "allow" {
+		t.Errorf("error %v, skipped %v, loopbackClients %q", err, skipped, merged.KubeletAPI.LoopbackClients)
+	}
+}
+
+func TestLoopbackClientsThatCannotBeListed(t *testing.T) {
+	var report auditreport.Report
+	client := fake.NewClientset()
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("not allowed")
+	})
+	notes := addLoopbackClients(t.Context(), client, &report)
+	if len(notes) != 1 || !strings.Contains(notes[0], "cannot look for clients of 127.0.0.1:10250: cannot list pods: not") ||
+		len(report.Entries()) > 0 {
+		t.Errorf("notes %q, entries %v", notes, report.Entries())
+	}
 }
 
 func TestLogsOfPods(t *testing.T) {

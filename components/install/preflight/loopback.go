@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 )
@@ -24,16 +25,15 @@ const (
 	rootCA = "kube-root-ca.crt"
 )
 
-// loopbackFindings names workloads that connect to the kubelet on the loopback address. There,
-// kubelet-auth-proxy lets the kubelet accept only the proxy's own certificate. Such a workload must
-// be on the host network, because the loopback address of another pod is its own. The findings are
-// for the setting of the cluster: the check does not know a node with its own --loopback-clients.
-func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
-	if !in.GuardsKubelets {
-		return nil, nil
-	}
+// LoopbackClients returns the workloads that connect to the kubelet on the loopback address, each with
+// the place of that address. Such a workload must be on the host network, because the loopback address
+// of another pod is its own. It does not see an address that a program composes. It lists pods, and
+// reads at most 200 ConfigMaps of theirs. skipped is the number of the ConfigMaps beyond.
+func LoopbackClients(ctx context.Context, client kubernetes.Interface) (found map[string]string, skipped int,
+	err error) {
+	in := Input{Client: client}
 	found, configs := map[string]string{}, configMaps{in: in, matches: map[string]string{}}
-	err := eachPod(ctx, in, "spec.hostNetwork=true", func(pod *corev1.Pod) error {
+	err = eachPod(ctx, in, "spec.hostNetwork=true", func(pod *corev1.Pod) error {
 		name := workloadOf(pod)
 		if !pod.Spec.HostNetwork || found[name] != "" || isProxy(pod) {
 			return nil
@@ -44,6 +44,17 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 		}
 		return err
 	})
+	return found, configs.skipped, err
+}
+
+// loopbackFindings judges these workloads: kubelet-auth-proxy lets the kubelet accept only the proxy's
+// own certificate there. The findings are for the setting of the cluster: the check does not know a
+// node with its own --loopback-clients.
+func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
+	if !in.GuardsKubelets {
+		return nil, nil
+	}
+	found, skipped, err := LoopbackClients(ctx, in.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +62,7 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if in.LoopbackClients == node.LoopbackAllow {
 		return []Finding{allowedLoopback(names)}, nil
 	}
-	return printedLoopback(names, found, configs.skipped), nil
+	return printedLoopback(names, found, skipped), nil
 }
 
 // allowedLoopback is the finding for clients that the user has allowed.
