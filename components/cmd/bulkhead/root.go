@@ -20,7 +20,10 @@ admission webhook for what they write behind it, renews their certificates, and 
 them again. It also reads what they decided, and explains it.
 
 Commands that change a host run as root on that host. The others run anywhere, with a
-kubeconfig.`,
+kubeconfig.
+
+Exit code: 0 if the command did what it says, 1 for an error or Ctrl-C. A command that
+also has the exit code 2 says what it means.`,
 		// kubectl runs a plugin under a name of its own, and help texts use the user's words.
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: programName()},
 		SilenceUsage:  true,
