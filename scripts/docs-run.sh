@@ -20,9 +20,8 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 readonly name=bulkhead-docs page=${PAGE:-install}
 readonly file=docs/${page}.md
 readonly bin=${PWD}/_output/bin state=${PWD}/_output/docs-run
-# The images that the page makes, and the files that it writes here.
+# The images that the page makes.
 readonly images=(registry.example/bulkhead:v1 registry.example/bulkhead:v2)
-readonly files=(bulkhead.yaml defaults.yaml from-logs.yaml enforce.yaml audit-*.log)
 readonly workload=docs-workload control_planes=${CONTROL_PLANES:-1} workers=${WORKERS:-1}
 
 main() {
@@ -75,7 +74,10 @@ refcluster() { "${bin}/refcluster" "$@"; }
 down() {
   trap '' INT TERM HUP
   refcluster down --name="${name}"
-  [[ ${page} != install ]] || { docker image rm "${images[@]}" >/dev/null 2>&1 || true; rm -f "${files[@]}"; }
+  if [[ ${page} == install ]]; then
+    docker image rm "${images[@]}" >/dev/null 2>&1 || true
+    rm -f bulkhead.yaml defaults.yaml from-logs.yaml enforce.yaml audit-*.log
+  fi
 }
 
 # The page brings the program bulkhead to the hosts.
