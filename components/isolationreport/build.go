@@ -141,7 +141,7 @@ func (r ran) rules() []rules.ID {
 	if r.Want == Deny {
 		allows = r.Off
 	}
-	if r.Expected == Allow && allows != "" && allows != Behind && !slices.Contains(ids, allows) {
+	if r.Expected == Allow && allows != "" && !slices.Contains(ids, allows) {
 		ids = append(ids, allows)
 	}
 	return ids
