@@ -230,7 +230,7 @@ func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, repo
 		return err
 	}
 	result.Lines, result.Incomplete = &stats, logs.incomplete
-	result.Notes = append(problems, addLoopbackClients(ctx, client, report)...)
+	result.Notes = slices.Concat(problems, addLoopbackClients(ctx, client, report))
 	return nil
 }
 

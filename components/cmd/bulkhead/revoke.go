@@ -19,12 +19,7 @@ type revokeFlags struct {
 	dryRun                         bool
 }
 
-func newRevokeCommand() *cobra.Command {
-	var flags revokeFlags
-	cmd := &cobra.Command{
-		Use:   "revoke",
-		Short: "Revoke a node, a client certificate or a service account token",
-		Long: `Revoke adds credentials to the cluster's list, the ConfigMap kube-system/bulkhead-revocations:
+const revokeHelp = `Revoke adds credentials to the cluster's list, the ConfigMap kube-system/bulkhead-revocations:
 
   all credentials of a node      kube-apiserver denies every request [NA-REVOKE-1] after a second
                                  or so, and every kubelet's API [KA-REVOKE-1] within 2 minutes
@@ -47,8 +42,9 @@ a stolen token: until then, an account that may impersonate its node still can.
 With --crl, a certificate revocation list that the cluster's CA has signed is given to the
 kubelet-auth-proxy of every node (KA-CRL-1). kube-apiserver does not read it.
 
-Revoke refuses to revoke the credential that it uses itself.`,
-		Example: `  # Everything of a node
+Revoke refuses to revoke the credential that it uses itself.`
+
+const revokeExample = `  # Everything of a node
   bulkhead revoke --node=worker-1 --comment='incident 7'
 
   # From a backup of the stolen disk
@@ -58,8 +54,16 @@ Revoke refuses to revoke the credential that it uses itself.`,
   bulkhead revoke --credential-id=X509SHA256=0f2a... --comment='worker-1, incident 7'
 
   # The node's own certificate as it is now
-  ssh worker-1 sudo cat /var/lib/kubelet/pki/kubelet-client-current.pem | bulkhead revoke --certificate=-`,
-		Args: cobra.NoArgs,
+  ssh worker-1 sudo cat /var/lib/kubelet/pki/kubelet-client-current.pem | bulkhead revoke --certificate=-`
+
+func newRevokeCommand() *cobra.Command {
+	var flags revokeFlags
+	cmd := &cobra.Command{
+		Use:     "revoke",
+		Short:   "Revoke a node, a client certificate or a service account token",
+		Long:    revokeHelp,
+		Example: revokeExample,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			wanted, err := flags.read(cmd.InOrStdin())
 			if err != nil {

@@ -25,7 +25,7 @@ const (
 	// LoopbackAllow leaves authentication and authorization as the node's own configuration has
 	// them.
 	LoopbackAllow LoopbackClients = "allow"
-	// LoopbackCluster, only as the value of the flag, applies the value of the cluster.
+	// LoopbackCluster applies the value of the cluster. Only the flag can have it.
 	LoopbackCluster LoopbackClients = "cluster"
 )
 
