@@ -31,6 +31,14 @@ func installWorker(ctx context.Context, says string) {
 	Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(ContainSubstring(says))
 }
 
+// expectClusterAllowsLoopback reads the value that a node gets from its proxy's pod.
+func expectClusterAllowsLoopback(ctx context.Context) {
+	GinkgoHelper()
+	proxies, err := suite.Client.AppsV1().DaemonSets("kube-system").Get(ctx, KubeletProxy, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(proxies.Spec.Template.Annotations).To(HaveKeyWithValue("bulkhead.dev/loopback-clients", "allow"))
+}
+
 // joinLikeKarpenter joins a machine whose kubelet has its own labels and taints, and whose pod network
 // has its own addresses.
 func joinLikeKarpenter(ctx context.Context) *NewMachine {

@@ -117,7 +117,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
 			allowMirrorPods(ctx)
 			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
-			installWorker(ctx, "loopback clients: allow")
+			expectClusterAllowsLoopback(ctx)
 
 			expectBulkhead(ctx)
 			expectKarpenters(ctx, joinLikeKarpenter(ctx))
