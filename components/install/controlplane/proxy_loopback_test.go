@@ -46,7 +46,8 @@ func TestLoopbackClientsAreShared(t *testing.T) {
 	audit.Extensions.AuditOnly = true
 	for _, tc := range []struct {
 		name string
-		// former is the annotation of the DaemonSet before the run. It is "none" if there is no annotation.
+		// former is the annotation of the DaemonSet before the run. The value "none" means: without the
+		// annotation.
 		former string
 		o      Options
 		want   string

@@ -234,7 +234,8 @@ func (j *Journal) saveBackup(data []byte) (string, error) {
 	return name, atomicfile.Write(filepath.Join(j.dir, name), atomicfile.Private(data), "")
 }
 
-// add saves an entry before its change. If that fails, nothing changes, so there is no entry.
+// add saves an entry before its change. If it cannot save the entry, it returns an error and drops the
+// entry: the caller then makes no change.
 func (j *Journal) add(e Entry) error {
 	j.Entries = append(j.Entries, e)
 	err := j.save()
