@@ -34,11 +34,11 @@ type Field struct {
 	narrows bool
 }
 
-// String returns the field as YAML on one line.
+// String returns the field as YAML on one line, or what to remove from it.
 func (f Field) String() string {
 	switch {
 	case len(f.Remove) > 0:
-		return installation.Setting(f.Path, "…") + " without " + installation.List(f.Remove)
+		return "remove " + installation.List(f.Remove) + " from " + f.Path
 	case len(f.Add) > 0:
 		return installation.Setting(f.Path, installation.List(f.Add))
 	}

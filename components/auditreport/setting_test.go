@@ -123,7 +123,7 @@ func TestPrintedSettingAdmitsTheWrite(t *testing.T) {
 		{"NR-ANNOTATION-1", write("nodes", workerNode(annotation), workerNode()),
 			`nodePolicy: {nodeAnnotations: ["Example.com/rack"]}`},
 		{"NR-MIRROR-3", write("pods", mirrorPod(func(p *corev1.Pod) { p.Labels = map[string]string{"k8s-app": "x"} }), nil),
-			`nodePolicy: {mirrorPods: {deniedLabelKeys: …}} without ["k8s-app"]`},
+			`remove ["k8s-app"] from nodePolicy.mirrorPods.deniedLabelKeys`},
 		{"NR-MIRROR-4", write("pods", mirrorPod(func(p *corev1.Pod) { p.Annotations["example.com/a"] = "x" }), nil),
 			`nodePolicy: {mirrorPods: {allowedAnnotations: ["example.com/a"]}}`},
 		{"NR-NODESPEC-1", write("nodes", workerNode(func(n *corev1.Node) { n.Spec.PodCIDR = "10.0.0.0/24" }), nil),

@@ -46,6 +46,9 @@ type Answer struct {
 	Findings []Rule `json:"findings,omitempty"`
 	// Path is how the object is related to the node. It is nil if the decision does not depend on it.
 	Path *Path `json:"path,omitempty"`
+	// View is how old the view of node-authorizer is on each control-plane host, if it decided by a
+	// path.
+	View []ViewAge `json:"view,omitempty"`
 	// Options are what would allow the request.
 	Options []Option `json:"options,omitempty"`
 	Notes   []string `json:"notes,omitempty"`

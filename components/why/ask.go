@@ -18,14 +18,16 @@ import (
 
 // lateView says how to look at the age of the authorizer's view.
 const lateView = "The decision and the objects of the API server do not agree. node-authorizer's view may be late: " +
-	"ask again in a few seconds. Its age is the metric bulkhead_view_lag_seconds at http://127.0.0.1:10462/metrics on " +
-	"each control-plane host (docs/operations.md, Metrics). Each kube-apiserver asks its own node-authorizer."
+	"ask again in a few seconds. If the age of the view stays above two minutes, see BulkheadViewStale in docs/runbooks.md."
 
 // Asker asks a cluster, with the rights of the caller.
 type Asker struct {
 	Client kubernetes.Interface
 	// Write sends a dry run as the user. It is nil without an object.
 	Write func(context.Context, *Request) Write
+	// Metrics reads the metrics of node-authorizer on a control-plane host, for the age of its view:
+	// see [ReadMetrics]. If it is nil, the age is left out.
+	Metrics func(ctx context.Context, host string) ([]byte, error)
 }
 
 // Ask explains what the cluster decides about the request now. It returns an error if the caller may
@@ -47,6 +49,9 @@ func (k Asker) Ask(ctx context.Context, r *Request) (*Answer, error) {
 		a.note("The API server reports an error of an authorizer: " + webhook.Printable(status.EvaluationError, 512))
 	}
 	k.addPath(ctx, a, r, by, status.Reason)
+	if a.Path != nil && by.fromGraph() && k.Metrics != nil {
+		a.View = k.viewAges(ctx)
+	}
 	if status.Allowed && k.Write != nil {
 		k.write(ctx, a, r)
 	} else if status.Allowed {

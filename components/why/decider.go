@@ -32,6 +32,11 @@ type decider struct {
 	byRBAC bool
 }
 
+// fromGraph reports whether node-authorizer decided, by its rules for nodes or for scoped pods.
+func (d decider) fromGraph() bool {
+	return len(d.rules) > 0 && !strings.HasPrefix(d.by, inTreeNode) && !strings.HasPrefix(d.by, noAuthorizer)
+}
+
 // componentOf returns the component that has the rule.
 func componentOf(id rules.ID) string {
 	switch {

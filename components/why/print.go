@@ -24,6 +24,11 @@ func (a *Answer) Print(out io.Writer) error {
 		field(&b, "Reason", a.Reason)
 	}
 	a.Path.print(&b)
+	name := "View"
+	for _, v := range a.View {
+		field(&b, name, v.String())
+		name = ""
+	}
 	for i, r := range a.Rules {
 		if len(a.Rules) > 1 {
 			if i > 0 {
@@ -33,7 +38,7 @@ func (a *Answer) Print(out io.Writer) error {
 		}
 		r.print(&b)
 	}
-	name := "To allow"
+	name = "To allow"
 	for _, o := range a.Options {
 		field(&b, name, o.String())
 		name = ""

@@ -6,6 +6,7 @@ package failure_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -29,14 +30,6 @@ func installWorker(ctx context.Context, says string) {
 	GinkgoHelper()
 	suite.EventuallyOnControlPlane(ctx, 7*time.Minute, proxiesReplaced)
 	Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(ContainSubstring(says))
-}
-
-// expectClusterAllowsLoopback reads the value that a node gets from its proxy's pod.
-func expectClusterAllowsLoopback(ctx context.Context) {
-	GinkgoHelper()
-	proxies, err := suite.Client.AppsV1().DaemonSets("kube-system").Get(ctx, KubeletProxy, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	Expect(proxies.Spec.Template.Annotations).To(HaveKeyWithValue("bulkhead.dev/loopback-clients", "allow"))
 }
 
 // joinLikeKarpenter joins a machine whose kubelet has its own labels and taints, and whose pod network
@@ -117,6 +110,15 @@ func expectContainerLog(ctx context.Context, who Bearer) {
 		WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Equal("404"))
 }
 
+// expectServerProxy reads the log of the same container through the API server.
+func expectServerProxy(ctx context.Context, who Bearer) {
+	GinkgoHelper()
+	path := "/api/v1/nodes/" + suite.Worker + "/proxy/containerLogs/kube-system/no-pod/no-container"
+	code, message, err := suite.AsBearer(who).Send(ctx, GetPath(path))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(code).To(Equal(http.StatusNotFound), message)
+}
+
 // grantedNode returns a node to which RBAC grants what no rule of node-authorizer allows.
 func grantedNode(ctx context.Context) *Identity {
 	GinkgoHelper()
@@ -195,6 +197,14 @@ func expectStaleTokenWorks(ctx context.Context, token string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
+// expectExtendedTokens reads the flags of the running kube-apiserver. The token of [staleToken] would be
+// valid with any of them: they only decide what the next tokens are.
+func expectExtendedTokens(ctx context.Context) {
+	GinkgoHelper()
+	Expect(suite.OnControlPlane(ctx, `tr '\0' '\n' </proc/$(pgrep -x kube-apiserver)/cmdline`)).To(And(
+		ContainSubstring("--authorization-config="), Not(ContainSubstring("--service-account-extend-token-expiration=false"))))
+}
+
 // auditLogSince writes the part of the API server's audit log since a time to a file, and returns its
 // path. The log of a long test run is large.
 func auditLogSince(ctx context.Context, since time.Time) string {
@@ -206,12 +216,13 @@ awk -v since=`+since.UTC().Format("2006-01-02T15:04:05")+` 'i = index($0, "`+str
 	return file
 }
 
-// auditMetrics writes the metrics of node-authorizer and node-restriction to a file, and returns its
-// path.
+// auditMetrics writes the metrics of node-authorizer, node-restriction and this host's
+// kubelet-auth-proxy to a file, and returns its path.
 func auditMetrics(ctx context.Context) string {
 	GinkgoHelper()
 	const file = "/run/bulkhead-metrics.txt"
-	suite.OnControlPlane(ctx, "curl -sSf http://127.0.0.1:10462/metrics http://127.0.0.1:10464/metrics >"+file)
+	suite.OnControlPlane(ctx, "curl -sSf http://127.0.0.1:10462/metrics http://127.0.0.1:10464/metrics "+
+		"http://127.0.0.1:10466/metrics >"+file)
 	return file
 }
 

@@ -69,6 +69,9 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 	It("lets a client that may only use nodes/proxy read a container's log", Allows("KA-CLOG-1"),
 		func(ctx SpecContext) { expectContainerLog(ctx, agent) })
 
+	It("lets a client that may only use nodes/proxy read a kubelet through the API server", Allows("KA-VAP-1"),
+		func(ctx SpecContext) { expectServerProxy(ctx, agent) })
+
 	It("lets a static pod have a mirror pod with a label of its own", Allows("NR-MIRROR-2"), func(ctx SpecContext) {
 		expectMirrorPod(ctx, machine)
 	})
@@ -90,7 +93,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
 			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1", "KA-LOOPBACK-1")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
-			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration")
+			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration", "KA-VAP-1", agent.User)
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), "NR-LABEL-1", "NR-TAINT-1",
 			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT")
 		preflight := suite.OnControlPlane(ctx, "bulkhead preflight --config="+beforeAudit+" --mode=audit")
@@ -117,15 +120,17 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
 			allowMirrorPods(ctx)
 			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
-			expectClusterAllowsLoopback(ctx)
+			installWorker(ctx, "loopback clients: allow")
 
 			expectBulkhead(ctx)
 			expectKarpenters(ctx, joinLikeKarpenter(ctx))
 			expectForeignPod(ctx, machine)
 			expectLoopback(ctx, agent, "200")
 			expectContainerLog(ctx, agent)
+			expectServerProxy(ctx, agent)
 			expectNewMirrorPod(ctx, machine)
 			expectStaleTokenWorks(ctx, stale)
+			expectExtendedTokens(ctx)
 		})
 
 	It("enforces every other rule then", Denies("NR-LABEL-1"), func(ctx SpecContext) {

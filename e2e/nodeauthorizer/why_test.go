@@ -44,6 +44,11 @@ var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
 			Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
 			Expect(answer.Path.Related).To(BeFalse())
 			Expect(answer.Path.Elsewhere).To(ContainElement(HavePrefix("node " + env.Other + " <- pod ")))
+			Expect(answer.View).NotTo(BeEmpty())
+			for _, view := range answer.View {
+				Expect(view.Unknown).To(BeEmpty())
+				Expect(view.Seconds).To(And(BeNumerically(">", 0), BeNumerically("<", 300)), view.Resource)
+			}
 		})
 
 	It("names the path from the node to the secret", Allows("NA-SECRET-1"), func(ctx SpecContext) {

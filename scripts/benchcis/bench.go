@@ -35,6 +35,9 @@ type bench struct {
 	override map[string]string
 }
 
+// allTargets are all sections of the benchmark. A worker has only the last one.
+const allTargets = "master,controlplane,etcd,policies,node"
+
 func (b *bench) run(ctx context.Context) (result, error) {
 	r := result{}
 	staging := filepath.Join(b.output, "kube-bench")
@@ -49,8 +52,8 @@ func (b *bench) run(ctx context.Context) (result, error) {
 		targets             string
 		into                *[]check
 	}{
-		{"the control plane", b.controlPlane, unmodified, "master,controlplane,etcd,node", &r.controlPlane},
-		{"the control plane, with the override", b.controlPlane, overridden, "master,controlplane,etcd,node", &r.override},
+		{"the control plane", b.controlPlane, unmodified, allTargets, &r.controlPlane},
+		{"the control plane, with the override", b.controlPlane, overridden, allTargets, &r.override},
 		{"the worker", b.worker, unmodified, "node", &r.worker},
 	} {
 		if err := b.step(ctx, "running "+benchmark+" on "+scan.title, func(ctx context.Context, log io.Writer) (err error) {

@@ -77,14 +77,11 @@ func newAuditCommand() *cobra.Command {
 		"An audit log of kube-apiserver, in JSON; - is standard input. May be repeated, for several API servers.")
 	cmd.Flags().StringVar(&o.config, "config", "", "A file of kind Installation with the settings to start from; - is "+
 		"standard input. Without this flag, the installation of this host, or the defaults.")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "How to print: text, json or installation.")
+	addOutputFlag(cmd, &o.output, "text", "json", "installation")
 	return cmd
 }
 
 func (o *auditOptions) validate() error {
-	if err := validateOutput(o.output, "text", "json", "installation"); err != nil {
-		return err
-	}
 	kinds, stdin := 0, 0
 	for _, files := range [][]string{o.logs, o.metrics, o.auditLogs} {
 		if len(files) > 0 {
@@ -224,7 +221,8 @@ func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, repo
 	if err != nil {
 		return fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig, or a file with --logs", err)
 	}
-	logs := podLogs{client: client, since: o.since, progress: progress, report: report, open: openPodLog(client)}
+	logs := podLogs{client: client, since: o.since, progress: progress, report: report, open: openPodLog(client),
+		first: firstOfPodLog(client)}
 	stats, problems, err := logs.read(ctx)
 	if err != nil {
 		return err
@@ -245,6 +243,10 @@ func addLoopbackClients(ctx context.Context, client kubernetes.Interface, report
 		notes = append(notes, fmt.Sprintf("%d ConfigMaps were not searched for clients of 127.0.0.1:10250", skipped))
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if preflight.UsesIPv6Loopback(found[name]) {
+			notes = append(notes, name+": "+found[name]+". "+preflight.MoveFromIPv6Loopback)
+			continue
+		}
 		report.Add(auditreport.Finding{Rule: auditreport.LoopbackClient, User: name, Verb: "use", Name: "127.0.0.1:10250",
 			Reason: found[name] + " (a workload: its requests are not counted)"})
 	}

@@ -62,6 +62,10 @@ type podLog struct {
 	pod, container string
 	// previous is true for the container before its last restart.
 	previous bool
+	// started is when the container has started, and restarts how often it did again. Both are only
+	// set for the current container.
+	started  time.Time
+	restarts int32
 }
 
 func (l podLog) String() string { return webhook.Loggable(l.pod) }
@@ -73,6 +77,8 @@ type podLogs struct {
 	progress io.Writer
 	report   *auditreport.Report
 	open     func(context.Context, podLog, time.Duration) (io.ReadCloser, error)
+	// first returns the time of the first line that the kubelet still has.
+	first func(context.Context, podLog) (time.Time, error)
 	// incomplete is set if the log of a webhook cannot be read. Without it, findings are missing. The
 	// log of a kubelet-auth-proxy may be missing: its node may be down.
 	incomplete bool
@@ -108,6 +114,7 @@ func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, proble
 			return stats, problems, ctx.Err()
 		case err == nil:
 			read++
+			problems = append(problems, p.missing(ctx, log, started)...)
 		case !log.previous: // the kubelet may have deleted the log of a previous container
 			p.incomplete = p.incomplete || log.container != proxyContainer
 			problems = append(problems,
@@ -132,15 +139,23 @@ func (p *podLogs) list(ctx context.Context) ([]podLog, error) {
 	var logs []podLog
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		for _, status := range pod.Status.ContainerStatuses {
-			if status.RestartCount > 0 && slices.Contains(components, status.Name) {
-				logs = append(logs, podLog{pod.Name, status.Name, true})
-			}
-		}
 		for _, container := range pod.Spec.Containers {
-			if slices.Contains(components, container.Name) {
-				logs = append(logs, podLog{pod.Name, container.Name, false})
+			if !slices.Contains(components, container.Name) {
+				continue
 			}
+			current := podLog{pod: pod.Name, container: container.Name}
+			for _, status := range pod.Status.ContainerStatuses {
+				if status.Name != container.Name {
+					continue
+				}
+				if current.restarts = status.RestartCount; current.restarts > 0 {
+					logs = append(logs, podLog{pod: pod.Name, container: container.Name, previous: true})
+				}
+				if status.State.Running != nil {
+					current.started = status.State.Running.StartedAt.Time
+				}
+			}
+			logs = append(logs, current)
 		}
 	}
 	if len(logs) == 0 {

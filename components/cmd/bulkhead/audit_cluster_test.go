@@ -51,7 +51,7 @@ func logsOf(t *testing.T, logs map[string]string, pods ...runtime.Object) (*audi
 	t.Helper()
 	var report auditreport.Report
 	p := podLogs{client: fake.NewClientset(pods...), since: time.Hour, progress: io.Discard, report: &report,
-		open: opened(logs)}
+		open: opened(logs), first: complete}
 	_, problems, err := p.read(t.Context())
 	return &report, problems, err
 }
@@ -132,6 +132,9 @@ func TestNoPods(t *testing.T) {
 	}
 }
 
+// complete is for logs that begin with their container.
+func complete(context.Context, podLog) (time.Time, error) { return time.Time{}, nil }
+
 // A report without the log of a webhook must not look complete. A proxy may be waiting for
 // `bulkhead node install`.
 func TestMissingLogsMakeTheReportIncomplete(t *testing.T) {
@@ -148,7 +151,7 @@ func TestMissingLogsMakeTheReportIncomplete(t *testing.T) {
 			}
 		}
 		p := podLogs{client: fake.NewClientset(pods...), since: time.Hour, progress: io.Discard,
-			report: &auditreport.Report{}, open: opened(logs)}
+			report: &auditreport.Report{}, open: opened(logs), first: complete}
 		if _, _, err := p.read(t.Context()); err != nil || p.incomplete != tt.want {
 			t.Errorf("without the log of %q: incomplete %v, want %v; %v", tt.missing, p.incomplete, tt.want, err)
 		}

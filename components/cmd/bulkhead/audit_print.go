@@ -28,7 +28,8 @@ func printAuditText(out io.Writer, result *auditResult) error {
 	}
 	if len(result.Findings) > 0 {
 		b.WriteString("\nA finding may be an attack: allow only requests that you know. `bulkhead audit -o installation`\n" +
-			"prints an Installation with all of these settings.\n")
+			"prints an Installation with all of these settings. Take settings of nodePolicy from there: in your\n" +
+			"file, nodePolicy replaces the whole policy of the profile.\n")
 	}
 	if len(result.Notes) > 0 {
 		b.WriteString("\n")

@@ -42,9 +42,6 @@ one must be renewed now. The row ca is Bulkhead's own CA, which no program renew
 			"  bulkhead certs status -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := validateOutput(output, "table", "json"); err != nil {
-				return err
-			}
 			record, err := common.lastRecord()
 			if err != nil {
 				return err
@@ -59,7 +56,7 @@ one must be renewed now. The row ca is Bulkhead's own CA, which no program renew
 	}
 	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "Output format: table or json.")
+	addOutputFlag(cmd, &output, "table", "json")
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkhead-k8s/bulkhead/components/doctor"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
@@ -18,6 +19,7 @@ var flagValues = map[string][]string{
 	"beyond-upstream":    {"off", auditMode, enforceMode},
 	failurePolicyFlag:    {failPolicy, ignorePolicy},
 	unknownResourcesFlag: {denyUnknown, auditOnNewer},
+	"fix":                append([]string{allFixes}, doctor.FixNames...),
 }
 
 // addCompletions adds the values that the shells complete to all commands. cobra adds the command

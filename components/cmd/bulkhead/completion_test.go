@@ -37,6 +37,10 @@ func TestCompletionOfValues(t *testing.T) {
 		{[]string{"install", "--rule-mode", "NA-CSR"}, "NA-CSR-1="},
 		{[]string{"install", "--rule-mode", "NA-CSR-1=audit,NR-PODIP"}, "NA-CSR-1=audit,NR-PODIP-1="},
 		{[]string{"install", "--rule-mode", "NA-CSR-1=a"}, "NA-CSR-1=audit"},
+		{[]string{"why", "-o", "y"}, "yaml"},
+		{[]string{"audit", "--output", "i"}, "installation"},
+		{[]string{"status", "-o", ""}, "json"},
+		{[]string{"doctor", "--fix="}, "lease"},
 		{[]string{"doc"}, "doctor"},
 		{[]string{"completion", ""}, "fish"},
 	} {

@@ -34,7 +34,22 @@ func readConfig(path string, in io.Reader) (*installation.Installation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid configuration %s:\n%w", path, err)
 	}
+	if err := validateCertificates(config.Certificates); err != nil {
+		return nil, fmt.Errorf("invalid configuration %s:\ncertificates: %w", path, err)
+	}
 	return config, nil
+}
+
+// validateCertificates checks the times that are in force: a field that is absent has its default.
+func validateCertificates(c installation.Certificates) error {
+	policy := controlPlaneCertificates
+	if c.Validity != nil {
+		policy.Validity = c.Validity.Duration
+	}
+	if c.RenewBefore != nil {
+		policy.RenewBefore = c.RenewBefore.Duration
+	}
+	return host.ValidatePolicy(policy)
 }
 
 // configFlags returns the flags of `bulkhead install` with the values of the file. A field that is

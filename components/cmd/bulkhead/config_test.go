@@ -159,6 +159,8 @@ func TestFlagsOverrideTheConfig(t *testing.T) {
 
 func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
 	for _, tc := range []struct{ name, config, want string }{
+		{"certificates that end before they are renewed", writeConfig(t, "certificates: {validity: 240h}\n"),
+			"certificates that live 240h0m0s cannot be renewed 720h0m0s before they end"},
 		{"unknown field", writeConfig(t, "imgae: a\n"), `line 3: unknown field "imgae"; did you mean "image"?`},
 		{"no file", filepath.Join(t.TempDir(), "none.yaml"), "cannot read the configuration: "},
 	} {

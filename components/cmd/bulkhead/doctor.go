@@ -59,7 +59,7 @@ func newDoctorCommand() *cobra.Command {
 	fs := cmd.Flags()
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials of an administrator. Without this flag, $KUBECONFIG, "+
 		"~/.kube/config or "+adminKubeconfig+".")
-	fs.StringVarP(&o.output, "output", "o", "table", "Output format: table, json or yaml.")
+	addOutputFlag(cmd, &o.output, "table", "json", "yaml")
 	fs.StringVar(&o.fix, "fix", "", "Apply a fix that a finding names, or all of them without a name.")
 	fs.Lookup("fix").NoOptDefVal = allFixes
 	fs.BoolVar(&o.yes, "yes", false, "With --fix: do not ask.")
@@ -72,9 +72,6 @@ func newDoctorCommand() *cobra.Command {
 }
 
 func (o *doctorOptions) run(cmd *cobra.Command) error {
-	if err := validateOutput(o.output, "table", "json", "yaml"); err != nil {
-		return err
-	}
 	if o.timeout <= 0 {
 		return fmt.Errorf("invalid --host-timeout=%v: it must be more than 0", o.timeout)
 	}

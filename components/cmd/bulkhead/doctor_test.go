@@ -88,7 +88,7 @@ func runDoctor(t *testing.T, args ...string) (string, error) {
 
 func TestDoctorFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"-o xml":            `invalid output format "xml": use table, json or yaml`,
+		"-o xml":            `"-o, --output" flag: use table, json or yaml`,
 		"--host-timeout=0s": "invalid --host-timeout=0s",
 	} {
 		cmd := newDoctorCommand()

@@ -49,14 +49,11 @@ command can run anywhere, and changes nothing.`,
 	}
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
 		"Credentials that may read RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
+	addOutputFlag(cmd, &output, "table", "json")
 	return cmd
 }
 
 func printKubeletAccess(ctx context.Context, out io.Writer, client kubernetes.Interface, output string) error {
-	if err := validateOutput(output, "table", "json"); err != nil {
-		return err
-	}
 	roles, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("reading ClusterRoles: %w", err)

@@ -44,7 +44,4 @@ func TestKubeletAccess(t *testing.T) {
 	if err := json.Unmarshal(text.Bytes(), &holders); err != nil || len(holders) != 1 || len(holders[0].Loses) != 9 {
 		t.Errorf("%v in\n%s", err, &text)
 	}
-	if err := printKubeletAccess(t.Context(), &text, client, "xml"); err == nil {
-		t.Error("xml is printed")
-	}
 }

@@ -5,21 +5,54 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 )
 
-func validateOutput(output string, formats ...string) error {
-	if slices.Contains(formats, output) {
-		return nil
-	}
-	last := len(formats) - 1
-	return fmt.Errorf("invalid output format %q: use %s or %s", output, strings.Join(formats[:last], ", "), formats[last])
+// outputFormat is the value of -o: one of the formats of a command.
+type outputFormat struct {
+	value   *string
+	formats []string
 }
+
+// addOutputFlag adds -o to a command. The first format is the default.
+func addOutputFlag(cmd *cobra.Command, value *string, formats ...string) {
+	*value = formats[0]
+	format := outputFormat{value, formats}
+	cmd.Flags().VarP(format, outputFlag, "o", "Output format: "+format.choices()+".")
+	_ = cmd.RegisterFlagCompletionFunc(outputFlag, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// outputFlag is the name of the flag.
+const outputFlag = "output"
+
+func (f outputFormat) choices() string {
+	last := len(f.formats) - 1
+	return strings.Join(f.formats[:last], ", ") + " or " + f.formats[last]
+}
+
+func (f outputFormat) String() string {
+	if f.value == nil {
+		return ""
+	}
+	return *f.value
+}
+
+func (f outputFormat) Set(value string) error {
+	if !slices.Contains(f.formats, value) {
+		return errors.New("use " + f.choices())
+	}
+	*f.value = value
+	return nil
+}
+
+// Type is how pflag shows the value in --help.
+func (outputFormat) Type() string { return "string" }
 
 // printStructured prints JSON or YAML.
 func printStructured(out io.Writer, output string, value any) error {

@@ -57,7 +57,7 @@ func newReportRenderCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "html", "Output format: html, junit or yaml.")
+	addOutputFlag(cmd, &o.output, "html", "junit", "yaml")
 	cmd.Flags().StringVar(&o.compare, "compare", "", "A second report. The page then compares both, the second one "+
 		"with the first.")
 	cmd.Flags().StringSliceVar(&o.links, "links", nil, "Addresses of the pages of both reports, for links from the "+
@@ -66,9 +66,6 @@ func newReportRenderCommand() *cobra.Command {
 }
 
 func (o *reportOptions) run(cmd *cobra.Command, file string) error {
-	if err := validateOutput(o.output, "html", "junit", "yaml"); err != nil {
-		return err
-	}
 	switch {
 	case o.compare != "" && o.output != "html":
 		return fmt.Errorf("cannot compare reports in format %s: use -o html", o.output)

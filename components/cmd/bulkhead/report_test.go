@@ -42,7 +42,7 @@ func TestReportRender(t *testing.T) {
 		{"JUnit", []string{second, "-o", "junit"}, `<testsuite name="NodeAuthorizer"`, ""},
 		{"YAML", []string{second, "-o", "yaml"}, "kind: NodeIsolationReport", ""},
 		{"comparison", []string{first, "--compare", second, "--links=a.html,b.html"}, `href="b.html#NA-SECRET-1"`, ""},
-		{"unknown format", []string{second, "-o", "pdf"}, "", `invalid output format "pdf": use html, junit or yaml`},
+		{"unknown format", []string{second, "-o", "pdf"}, "", `"-o, --output" flag: use html, junit or yaml`},
 		{"JUnit of two", []string{first, "--compare", second, "-o", "junit"}, "", "cannot compare reports in format junit"},
 		{"links without a comparison", []string{first, "--links=a,b"}, "", "--links needs --compare"},
 		{"standard input twice", []string{"-", "--compare=-"}, "", "give - only once"},

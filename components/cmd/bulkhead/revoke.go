@@ -134,7 +134,7 @@ func newRevokeListCommand(kubeconfig *string) *cobra.Command {
 			return listRevoked(cmd.Context(), cmd.OutOrStdout(), client, output, time.Now())
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
+	addOutputFlag(cmd, &output, "table", "json")
 	return cmd
 }
 

@@ -33,9 +33,6 @@ type revokedCRL struct {
 
 // listRevoked prints the revocation list of the cluster.
 func listRevoked(ctx context.Context, out io.Writer, client kubernetes.Interface, output string, now time.Time) error {
-	if err := validateOutput(output, "table", "json"); err != nil {
-		return err
-	}
 	list, err := client.CoreV1().ConfigMaps(revocationlist.Namespace).Get(ctx, revocationlist.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("cannot read the list of revoked credentials: %w", err)

@@ -81,14 +81,11 @@ func newRulesCommand() *cobra.Command {
 	}
 	c.add(cmd.Flags())
 	cmd.Flags().BoolVar(&c.live, "live", false, "Also print the modes in the cluster of the default kubeconfig.")
-	cmd.Flags().StringVarP(&c.output, "output", "o", "table", "Output format: table, wide, yaml, json or markdown.")
+	addOutputFlag(cmd, &c.output, "table", "wide", "yaml", "json", "markdown")
 	return cmd
 }
 
 func (c *rulesCommand) run(cmd *cobra.Command, args []string) error {
-	if err := validateOutput(c.output, "table", "wide", "yaml", "json", "markdown"); err != nil {
-		return err
-	}
 	all := allRules()
 	if len(args) == 1 {
 		var err error

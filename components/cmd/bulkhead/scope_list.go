@@ -52,7 +52,7 @@ It can be run anywhere, and changes nothing.`,
 	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
 		"Credentials that may read ServiceAccounts, pods, nodes, and ConfigMaps of kube-system. Without this flag, "+
 			"$KUBECONFIG or ~/.kube/config.")
-	cmd.Flags().StringVarP(&output, "output", "o", "table", "How to print: table or json.")
+	addOutputFlag(cmd, &output, "table", "json")
 	return cmd
 }
 
@@ -78,9 +78,6 @@ func anywhereConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 func printScopes(ctx context.Context, out io.Writer, client kubernetes.Interface, output string, now time.Time) error {
-	if err := validateOutput(output, "table", "json"); err != nil {
-		return err
-	}
 	hosts, err := scopeHosts(ctx, client, now)
 	if err != nil {
 		return err

@@ -192,9 +192,6 @@ func TestScopeListProblems(t *testing.T) {
 		!strings.Contains(err.Error(), "node scope is not installed") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := scopeOutput(t, "yaml"); err == nil || !strings.Contains(err.Error(), `"yaml": use table or json`) {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestScopeListAsJSON(t *testing.T) {

@@ -68,14 +68,11 @@ nothing. The log is on the control-plane hosts, where --audit-log-path says.`,
 			"times, for several API servers.")
 	cmd.Flags().StringVar(&o.custom, "node-scope-custom-resources", "",
 		"The custom resources that are declared, as node-authorizer has them.")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "How to print: table or json.")
+	addOutputFlag(cmd, &o.output, "table", "json")
 	return cmd
 }
 
 func (o suggestOptions) validate() error {
-	if err := validateOutput(o.output, "table", "json"); err != nil {
-		return err
-	}
 	if len(o.logs) == 0 {
 		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - to " +
 			"read it from standard input")

@@ -71,9 +71,11 @@ func newStatusCommand() *cobra.Command {
 	common.add(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &policy, controlPlaneCertificates)
 	all.add(cmd.Flags())
-	cmd.Flags().StringVarP(&output, "output", "o", "",
+	cmd.Flags().StringVarP(&output, outputFlag, "o", "",
 		"yaml prints only what is installed, as a file for bulkhead install --config. It does not check the components. "+
 			"With --cluster: text or json.")
+	_ = cmd.RegisterFlagCompletionFunc(outputFlag,
+		cobra.FixedCompletions([]string{"yaml", "text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -24,7 +24,7 @@ func newVersionCommand() *cobra.Command {
 			return printVersion(cmd.OutOrStdout(), output, version.Get())
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "Output format: text or json.")
+	addOutputFlag(cmd, &output, "text", "json")
 	return cmd
 }
 
@@ -41,9 +41,6 @@ type supportedVersions struct {
 }
 
 func printVersion(out io.Writer, format string, build version.Info) error {
-	if err := validateOutput(format, "text", "json"); err != nil {
-		return err
-	}
 	if format == "text" {
 		_, err := fmt.Fprintf(out, "bulkhead %s (%s, %s)\ncommit %s (%s), of %s\n"+
 			"tested on Kubernetes %s; needs %s or later\n", build.Version, build.GoVersion, build.Platform, build.Commit,

@@ -63,12 +63,7 @@ func newWhyCommand() *cobra.Command {
   %[1]s why 'nodes "a" is forbidden: node "b" is not allowed to modify node "a"'
   grep '"code":403' audit.log | tail -1 | %[1]s why -`, programName()),
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := validateOutput(c.output, "table", "json", "yaml"); err != nil {
-				return err
-			}
-			return c.run(cmd, args)
-		},
+		RunE: c.run,
 	}
 	fs := cmd.Flags()
 	c.add(fs)
@@ -81,7 +76,7 @@ func newWhyCommand() *cobra.Command {
 	fs.StringVarP(&c.file, "filename", "f", "",
 		"A file with the object to write, in YAML or JSON; - is standard input. It is sent as a dry run.")
 	fs.BoolVar(&c.live, "live", false, "For a MESSAGE: also ask the cluster of the default kubeconfig.")
-	fs.StringVarP(&c.output, "output", "o", "table", "Output format: table, json or yaml.")
+	addOutputFlag(cmd, &c.output, "table", "json", "yaml")
 	return cmd
 }
 
@@ -166,7 +161,7 @@ func (c *whyCommand) ask(cmd *cobra.Command, r *why.Request, args []string) erro
 	if err != nil {
 		return fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
 	}
-	asker := why.Asker{Client: client}
+	asker := why.Asker{Client: client, Metrics: why.ReadMetrics(client)}
 	if args != nil {
 		if err := c.complete(cmd, client, loader, r, args); err != nil {
 			return err

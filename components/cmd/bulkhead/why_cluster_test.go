@@ -33,6 +33,8 @@ func whyServer(t *testing.T) string {
 		"GET /api/v1/persistentvolumes": `{"kind":"PersistentVolumeList","apiVersion":"v1","items":[]}`,
 		"GET /api/v1/namespaces/default/pods": `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"web",` +
 			`"namespace":"default"},"spec":{"nodeName":"worker-2","volumes":[{"name":"v","secret":{"secretName":"tls"}}]}}]}`,
+		"GET /api/v1/nodes": `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"cp-1"}}]}`,
+		"GET /api/v1/nodes/cp-1/proxy/metrics/bulkhead/node-authorizer": "bulkhead_view_lag_seconds{resource=\"pods\"} 41.6\n",
 		"GET /api/v1/namespaces/kube-system/configmaps/bulkhead-hosts": `{"kind":"ConfigMap","apiVersion":"v1","data":{` +
 			`"cp-1":"{\"version\":\"v1\",\"profile\":\"hardened\",\"mode\":\"enforce\",\"image\":\"i\",\"configHash\":\"c\",` +
 			`\"modes\":\"enforce, NR-NODESPEC-2=audit\",\"wiring\":\"w\"}"}}`,
@@ -88,7 +90,8 @@ func TestWhyAsksTheCluster(t *testing.T) {
 	}{
 		{"denied", []string{"system:node:worker-1", "get", "secret", "tls"}, true,
 			[]string{"Request:     system:node:worker-1 get secrets default/tls\n", "Rule:        NA-SECRET-1\n",
-				"node worker-2 <- pod default/web <- secret default/tls\n", "Here:        always\n"}},
+				"node worker-2 <- pod default/web <- secret default/tls\n", "Here:        always\n",
+				"View:        on cp-1 at most 42 s old (pods)\n"}},
 		{"another node: allowed", []string{"system:node:worker-2", "get", "secret", "tls"}, false,
 			[]string{"Decision:    allowed at authorization\n", "Path:        node worker-2 <- pod default/web"}},
 		{"a message", []string{message}, true,

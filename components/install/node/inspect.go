@@ -46,6 +46,8 @@ type setup struct {
 	clientCA, serving string
 	// authFlags are the kubelet's flags that override kubeletDropIn, but not kubeletDropInAllow.
 	authFlags []string
+	// ends are clients of the node's own configuration that the proxy ends, in sentences.
+	ends []string
 	// ours is true if the running kubelet reads Bulkhead's configuration directory.
 	ours bool
 }
@@ -116,7 +118,7 @@ func (k *Installer) read(pid int, process Process) (*setup, error) {
 	}
 	setup.serving = filepath.Join(cmp.Or(staticpod.FlagValue(process.Args, "cert-dir"), k.Layout.KubeletPKI), servingFile)
 	var err error
-	setup.clientCA, err = readKubeletConfig(file)
+	setup.clientCA, setup.ends, err = readKubeletConfig(file)
 	return setup, err
 }
 
@@ -130,22 +132,26 @@ func (k *Installer) configDirFlag() string {
 	return "--config-dir=" + k.Layout.KubeletConfigDir()
 }
 
-// readKubeletConfig returns the kubelet's clientCAFile. It fails if kubeletDropIn cannot be added
-// to this configuration.
-func readKubeletConfig(file string) (clientCA string, err error) {
+// readKubeletConfig returns the kubelet's clientCAFile, and which clients the proxy ends. It fails if
+// kubeletDropIn cannot be added to this configuration.
+func readKubeletConfig(file string) (clientCA string, ends []string, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("reading the kubelet's configuration: %w", err)
+		return "", nil, fmt.Errorf("reading the kubelet's configuration: %w", err)
 	}
 	var config struct {
 		Port, HealthzPort              *int32
 		EnableServer                   *bool
 		TLSCertFile, TLSPrivateKeyFile string
 		HealthzBindAddress             string
-		Authentication                 struct{ X509 struct{ ClientCAFile string } }
+		ReadOnlyPort                   int32
+		Authentication                 struct {
+			Anonymous struct{ Enabled bool }
+			X509      struct{ ClientCAFile string }
+		}
 	}
 	if err := yaml.Unmarshal(data, &config); err != nil {
-		return "", fmt.Errorf("reading %s: %w", file, err)
+		return "", nil, fmt.Errorf("reading %s: %w", file, err)
 	}
 	var problems []error
 	refuse := func(when bool, format string, args ...any) {
@@ -174,7 +180,13 @@ func readKubeletConfig(file string) (clientCA string, err error) {
 		// (pkg/kubelet/kubeletconfig/configfiles resolveRelativePaths).
 		clientCA = filepath.Join(filepath.Dir(file), clientCA)
 	}
-	return clientCA, errors.Join(problems...)
+	if config.ReadOnlyPort != 0 {
+		ends = append(ends, fmt.Sprintf("read-only port %d: it is no longer open on the node's addresses", config.ReadOnlyPort))
+	}
+	if config.Authentication.Anonymous.Enabled {
+		ends = append(ends, "requests without credentials: kubelet-auth-proxy answers them with 401")
+	}
+	return clientCA, ends, errors.Join(problems...)
 }
 
 func ptrOr(n *int32) int32 {

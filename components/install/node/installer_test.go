@@ -6,6 +6,7 @@ package node
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,6 +37,22 @@ func TestNodeInstallThenUninstallRestoresTheNode(t *testing.T) {
 		must(t, n.installer().Uninstall(t.Context(), time.Minute))
 		if !strings.Contains(n.out.String(), "Nothing had to be changed") {
 			t.Error("a second uninstall does something")
+		}
+	})
+}
+
+// TestAnInstallationNamesTheClientsThatItEnds: mode audit cannot keep these, so the first run says so.
+func TestAnInstallationNamesTheClientsThatItEnds(t *testing.T) {
+	onNode(t, "a node with a read-only port", func(t *testing.T, n *testNode) {
+		const ends = "note       read-only port 10255: it is no longer open on the node's addresses\n" +
+			"  note       requests without credentials: kubelet-auth-proxy answers them with 401\n"
+		config := string(read(t, n.config)) + "readOnlyPort: 10255\n"
+		config = strings.Replace(config, "authentication:", "authentication:\n  anonymous: {enabled: true}", 1)
+		must(t, os.WriteFile(n.config, []byte(config), 0o600))
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		must(t, n.installer().Install(t.Context(), kubeletOptions))
+		if got := strings.Count(n.out.String(), ends); got != 1 {
+			t.Errorf("it names them %d times:\n%s", got, n.out.String())
 		}
 	})
 }

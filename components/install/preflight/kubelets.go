@@ -6,7 +6,6 @@ package preflight
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,8 +13,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletaccess"
 )
 
-// kubeletFindings names users that reach kubelets through nodes/proxy and that would lose access
-// with kubelet-auth-proxy in strict mode.
+// kubeletFindings names users that reach kubelets through nodes/proxy, and what they would lose with
+// kubelet-auth-proxy in strict mode. It is a warning also in mode enforce: a right does not show
+// whether it is used.
 func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !in.GuardsKubelets {
 		return nil, nil
@@ -28,25 +28,28 @@ func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing ClusterRoleBindings: %w", err)
 	}
-	var losers []string
+	const check = "users with nodes/proxy"
+	var findings []Finding
+	more := 0
 	for _, owner := range kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items}) {
 		// The installer gives the API server the rights that it needs.
-		if len(owner.Loses) > 0 && owner.Subject != "User "+in.KubeletClient {
-			losers = append(losers, owner.Subject)
+		if len(owner.Loses) == 0 || owner.Subject == "User "+in.KubeletClient {
+			continue
 		}
+		if len(findings) == mostNamed {
+			more++
+			continue
+		}
+		findings = append(findings, Finding{Warn, check, fmt.Sprintf("%s, by %s: nodes/proxy is no longer enough for %s",
+			owner.Subject, strings.Join(owner.Bindings, ", "), strings.Join(owner.Loses, ", "))})
 	}
-	const check = "users with nodes/proxy"
-	if len(losers) == 0 {
+	if len(findings) == 0 {
 		return []Finding{{OK, check, "no user loses access by kubelet-auth-proxy"}}, nil
 	}
-	slices.Sort(losers)
-	detail := strings.Join(losers[:min(len(losers), mostNamed)], ", ")
-	if more := len(losers) - mostNamed; more > 0 {
-		detail += fmt.Sprintf(" and %d more", more)
+	remedy := "grant them the rights in brackets for what they use. To see what they use, install with `mode: audit` first, " +
+		"and read kube-apiserver's audit log with `bulkhead audit --audit-log`"
+	if more > 0 {
+		remedy = fmt.Sprintf("%d more: `bulkhead kubelet-access` lists them; ", more) + remedy
 	}
-	return []Finding{{Warn, check,
-		detail + ": kubelet-auth-proxy no longer takes nodes/proxy for exec, attach, run, port-forward, container logs and " +
-			"debug. " +
-			"`bulkhead kubelet-access` names the rights that each needs instead, if it uses these; to look first, install " +
-			"with --beyond-upstream=audit or --kubelet-api=false"}}, nil
+	return append(findings, Finding{Warn, check, remedy}), nil
 }

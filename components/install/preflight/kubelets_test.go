@@ -36,11 +36,11 @@ func TestPreflightListsSubjectsWithNodesProxy(t *testing.T) {
 		says    string
 	}{
 		{"agent with nodes/proxy is listed", true, mayReach("agent", "nodes/proxy"), Warn,
-			"User agent: kubelet-auth-proxy no longer takes"},
+			"User agent, by agent -> agent: nodes/proxy is no longer enough for exec (create nodes/exec), "},
 		{"agent with nodes/metrics is not listed", true, mayReach("agent", "nodes/metrics"), OK, "no user loses access"},
 		{"API server's own user is not listed", true, mayReach("apiserver", "nodes/proxy"), OK,
 			"no user loses access"},
-		{"many are counted", true, many, Warn, "User agent-09 and 2 more"},
+		{"many are counted", true, many, Warn, "2 more: `bulkhead kubelet-access`"},
 		{"kubelets are not protected: no check", false, mayReach("agent", "nodes/proxy"), "", ""},
 	} {
 		findings, err := kubeletFindings(t.Context(),
@@ -54,8 +54,15 @@ func TestPreflightListsSubjectsWithNodesProxy(t *testing.T) {
 			}
 			continue
 		}
-		if len(findings) != 1 || findings[0].Level != tt.level || !strings.Contains(findings[0].Detail, tt.says) {
-			t.Errorf("%s: %v", tt.name, findings)
+		said := false
+		for _, f := range findings {
+			said = said || strings.Contains(f.Detail, tt.says)
+			if f.Level != tt.level {
+				t.Errorf("%s: %v", tt.name, f)
+			}
+		}
+		if !said || len(findings) > mostNamed+1 {
+			t.Errorf("%s: %d findings, %v", tt.name, len(findings), findings)
 		}
 	}
 }

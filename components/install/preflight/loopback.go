@@ -58,12 +58,27 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	var findings []Finding
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if UsesIPv6Loopback(found[name]) {
+			findings = append(findings, Finding{Warn, "clients of " + ipv6Loopback, name + ": " + found[name] + ". " +
+				MoveFromIPv6Loopback})
+			delete(found, name)
+		}
+	}
 	names := slices.Sorted(maps.Keys(found))
 	if in.LoopbackClients == node.LoopbackAllow {
-		return []Finding{allowedLoopback(names)}, nil
+		return append(findings, allowedLoopback(names)), nil
 	}
-	return printedLoopback(names, found, skipped), nil
+	return append(findings, printedLoopback(names, found, skipped)...), nil
 }
+
+// MoveFromIPv6Loopback is what to do about a client of [::1]. No setting keeps it working.
+const MoveFromIPv6Loopback = "After `bulkhead node install` the kubelet listens on 127.0.0.1 only, also in mode audit: use " +
+	"the node's address, $(NODE_IP) from status.hostIP"
+
+// UsesIPv6Loopback reports whether a place that [LoopbackClients] has found is an address of [::1].
+func UsesIPv6Loopback(place string) bool { return strings.HasSuffix(place, ipv6Loopback) }
 
 // allowedLoopback is the finding for clients that the user has allowed.
 func allowedLoopback(names []string) Finding {

@@ -15,6 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// ipv6Loopback is an address on which a kubelet behind its proxy never listens.
+const ipv6Loopback = "[::1]:10250"
+
 var (
 	loopbackAddress = regexp.MustCompile(`(?i)(?:127\.0\.0\.1|\blocalhost|\[::1\]):10250\b`)
 	// useKubelet is a setting of Fluent Bit's filter kubernetes, in its own format and in YAML.

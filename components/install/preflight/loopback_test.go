@@ -83,7 +83,6 @@ func TestLoopbackClients(t *testing.T) {
 		{"argument, node address", agent("agent", "a", args("--kubelet=https://$(NODE_IP):10250")), "", ""},
 		{"argument, other port", agent("agent", "a", args("--listen=127.0.0.1:102500")), "", ""},
 		{"argument, localhost", agent("agent", "a", args("localhost:10250")), "", "has localhost:10250"},
-		{"argument, IPv6", agent("agent", "a", args("[::1]:10250")), "", "has [::1]:10250"},
 		{"argument, no host network", agent("agent", "a", args(url),
 			func(p *corev1.Pod) { p.Spec.HostNetwork = false }), "", ""},
 		{"argument of the proxy", agent("agent", "a", args(url), proxy), "", ""},
@@ -116,6 +115,21 @@ func TestLoopbackClients(t *testing.T) {
 			}
 			wantOne(t, findings, err, level, tt.mentions)
 		})
+	}
+}
+
+// TestClientOfTheIPv6Loopback: no setting keeps such a client working, so none is printed.
+func TestClientOfTheIPv6Loopback(t *testing.T) {
+	for _, set := range []node.LoopbackClients{"", node.LoopbackAllow, node.LoopbackDeny} {
+		findings, err := loopbackFindings(t.Context(), Input{GuardsKubelets: true, LoopbackClients: set,
+			Client: fake.NewClientset(agent("agent", "a", args("https://[::1]:10250/pods")))})
+		if err != nil || len(findings) != 2 {
+			t.Fatalf("%s: got %v, %v", set, findings, err)
+		}
+		wantOne(t, findings[:1], nil, Warn, "use the node's address")
+		if findings[1].Level != OK || strings.Contains(findings[0].Detail, "loopbackClients") {
+			t.Errorf("%s: got %v", set, findings)
+		}
 	}
 }
 

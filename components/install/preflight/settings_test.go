@@ -5,7 +5,9 @@ package preflight
 
 import (
 	"context"
+	"io"
 	"regexp"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +23,7 @@ import (
 // the Installation.
 var (
 	policySetting = regexp.MustCompile("`nodePolicy: \\{(.*)\\}`")
-	setting       = regexp.MustCompile("`((?:rules|kubeletAPI): \\{.*?\\})`")
+	setting       = regexp.MustCompile("`((?:rules|kubeletAPI|serviceAccountTokens): \\{.*?\\})`")
 )
 
 // TestThePrintedPolicyAllowsTheNode applies the setting in the finding and checks again.
@@ -57,9 +59,13 @@ func TestThePrintedPolicyAllowsTheNode(t *testing.T) {
 func TestPrintedSettingsAreValid(t *testing.T) {
 	in := Input{GuardsKubelets: true, Modes: map[rules.ID]rules.Mode{noderestriction.PodIPInside: rules.Enforce},
 		Client: fake.NewClientset(runningPod("web", "10.9.0.7"), agent("agent", "a", args("127.0.0.1:10250")),
-			workerNode("n1", podCIDRs("10.1.0.0/24"), nodeLabel(corev1.LabelOSStable, "windows", "kubelet")))}
+			workerNode("n1", podCIDRs("10.1.0.0/24"), nodeLabel(corev1.LabelOSStable, "windows", "kubelet"))),
+		ExactTokens: true, Server: kubeadmFlags(), Metrics: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(metricsWith(staleTokens + " 1"))), nil
+		}}
 	for name, check := range map[string]func(context.Context, Input) ([]Finding, error){
 		"IPs of pods": podIPFindings, "Windows nodes": windowsFindings, "clients of 127.0.0.1:10250": loopbackFindings,
+		"clients with old tokens": staleTokenFindings,
 	} {
 		t.Run(name, func(t *testing.T) {
 			findings, err := check(t.Context(), in)

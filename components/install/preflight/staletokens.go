@@ -22,6 +22,7 @@ const (
 	// valid only because kube-apiserver extends tokens (pkg/serviceaccount/metrics.go).
 	staleTokens = "serviceaccount_stale_tokens_total"
 	extendFlag  = "service-account-extend-token-expiration"
+	keepTokens  = "To keep extended tokens: `serviceAccountTokens: {extendExpiration: true}`"
 	// mostLine is far above the longest line of kube-apiserver's metrics.
 	mostLine = 1 << 20
 )
@@ -50,12 +51,12 @@ func staleTokenFindings(ctx context.Context, in Input) ([]Finding, error) {
 	case err != nil:
 		return []Finding{{Warn, staleTokenCheck,
 			fmt.Sprintf("cannot read kube-apiserver's metric %s: %v. Check it before you install: if it is not 0, clients "+
-				"lose access. To keep extended tokens, install with --extend-token-expiration", staleTokens, err)}}, nil
+				"lose access. "+keepTokens, staleTokens, err)}}, nil
 	case count > 0:
 		return []Finding{{Fail, staleTokenCheck,
 			fmt.Sprintf("%s is %.0f: clients use tokens that would have expired with --%s=false. Find them in the audit log "+
-				"by the annotation authentication.k8s.io/stale-token, and update or restart them. The metric is 0 again after "+
-				"a restart of kube-apiserver. To keep extended tokens, install with --extend-token-expiration",
+				"with `bulkhead audit --audit-log`, and update or restart them. The metric is 0 again after a restart of "+
+				"kube-apiserver. "+keepTokens,
 				staleTokens, count, extendFlag)}}, nil
 	}
 	return []Finding{{OK, staleTokenCheck, "none since this API server started (" + staleTokens + " is 0)"}}, nil

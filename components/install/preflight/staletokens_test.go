@@ -36,7 +36,7 @@ func TestStaleTokens(t *testing.T) {
 		{"a stale token", true, kubeadmFlags(), metricsWith(staleTokens + " 12"), nil, Fail, "is 12: clients use tokens"},
 		{"many stale tokens", true, kubeadmFlags(), metricsWith(staleTokens + " 1.2e+06"), nil, Fail, "is 1200000"},
 		{"the flag to keep them is named", true, kubeadmFlags(), metricsWith(staleTokens + " 1"), nil, Fail,
-			"--extend-token-expiration"},
+			"`serviceAccountTokens: {extendExpiration: true}`"},
 		{"tokens are not extended today", true, kubeadmFlags(extendFlag, "false"), metricsWith(staleTokens + " 12"), nil, OK,
 			"nothing changes"},
 		{"no such metric", true, kubeadmFlags(), metricsWith(""), nil, Warn, "the server does not have it"},
