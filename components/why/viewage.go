@@ -58,7 +58,7 @@ func ReadMetrics(client kubernetes.Interface) func(context.Context, string) ([]b
 		if err != nil {
 			return nil, err
 		}
-		defer page.Close()
+		defer page.Close() //nolint:errcheck // it was only read
 		return io.ReadAll(io.LimitReader(page, maxMetrics))
 	}
 }

@@ -130,7 +130,6 @@ func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, proble
 
 // list returns the logs of the components that report findings.
 func (p *podLogs) list(ctx context.Context) ([]podLog, error) {
-	components := []string{"node-authorizer", "node-restriction", proxyContainer}
 	pods, err := p.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: partOf})
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the pods of Bulkhead in kube-system: %w; use credentials that may list pods, or "+
@@ -138,31 +137,37 @@ func (p *podLogs) list(ctx context.Context) ([]podLog, error) {
 	}
 	var logs []podLog
 	for i := range pods.Items {
-		pod := &pods.Items[i]
-		for _, container := range pod.Spec.Containers {
-			if !slices.Contains(components, container.Name) {
-				continue
-			}
-			current := podLog{pod: pod.Name, container: container.Name}
-			for _, status := range pod.Status.ContainerStatuses {
-				if status.Name != container.Name {
-					continue
-				}
-				if current.restarts = status.RestartCount; current.restarts > 0 {
-					logs = append(logs, podLog{pod: pod.Name, container: container.Name, previous: true})
-				}
-				if status.State.Running != nil {
-					current.started = status.State.Running.StartedAt.Time
-				}
-			}
-			logs = append(logs, current)
-		}
+		logs = append(logs, logsOfPod(&pods.Items[i])...)
 	}
 	if len(logs) == 0 {
 		return nil, errors.New("kube-system has no pods of Bulkhead: run `bulkhead install --mode=audit` first, or give " +
 			"--audit-log=FILE, which works before it is installed")
 	}
 	return logs, nil
+}
+
+// logsOfPod returns the logs of the pod's components that report findings, each with that of the
+// container before the last restart.
+func logsOfPod(pod *corev1.Pod) (logs []podLog) {
+	for _, container := range pod.Spec.Containers {
+		if !slices.Contains([]string{"node-authorizer", "node-restriction", proxyContainer}, container.Name) {
+			continue
+		}
+		current := podLog{pod: pod.Name, container: container.Name}
+		for _, status := range pod.Status.ContainerStatuses {
+			if status.Name != container.Name {
+				continue
+			}
+			if current.restarts = status.RestartCount; current.restarts > 0 {
+				logs = append(logs, podLog{pod: pod.Name, container: container.Name, previous: true})
+			}
+			if status.State.Running != nil {
+				current.started = status.State.Running.StartedAt.Time
+			}
+		}
+		logs = append(logs, current)
+	}
+	return logs
 }
 
 // errLongLog is returned after the first part of the log has been read.

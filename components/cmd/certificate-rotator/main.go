@@ -24,7 +24,10 @@ and retries a renewal that fails. Clients and servers use a new certificate with
 restart.
 
 It reads and writes files only. It does not listen on a port, and does not connect to
-the API server. The static pod bulkhead-certs runs it.`
+the API server. The static pod bulkhead-certs runs it.
+
+Example, with the defaults of the other flags:
+  certificate-rotator --state-dir=/etc/kubernetes/bulkhead --cert-validity=2160h`
 
 // newCommand returns a command that calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {

@@ -26,7 +26,10 @@ subresources.
 
 While the kubelet still has the port, the program waits for it. With
 --wait-for-node-install, it is idle until the files of its node exist. Certificates,
-revocation lists and the kubeconfig are read again when they change.`
+revocation lists and the kubeconfig are read again when they change.
+
+Example, with the defaults of the other flags:
+  kubelet-auth-proxy --node-name=worker-1 --bind-addresses=192.0.2.11 --mode=strict`
 
 // newCommand returns a command that calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {

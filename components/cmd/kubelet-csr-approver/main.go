@@ -23,7 +23,10 @@ It approves a node's request for the node's own name and the addresses in its st
 and leaves other requests to an administrator. An event on the request has the reason.
 
 It does not listen on a port. Certificates and the kubeconfig are read again when they
-change. The static pod bulkhead-kubelet-approver runs it.`
+change. The static pod bulkhead-kubelet-approver runs it.
+
+Example, with the defaults of the other flags:
+  kubelet-csr-approver --kubeconfig=/etc/kubernetes/bulkhead/kubelet-approver/kubeconfig`
 
 // newCommand returns a command that calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {

@@ -24,7 +24,10 @@ table does not name stays as it is.
 
 Write the table into the field machines of the configuration of node-restriction, and
 give both programs the same file. The file is read again when it changes. While it is
-invalid, the last valid one is in force.`
+invalid, the last valid one is in force.
+
+Example, with the defaults of the other flags:
+  machine-table-controller --configuration=/etc/bulkhead/machine-table/configuration.yaml`
 
 // newCommand returns a command that calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {

@@ -29,7 +29,10 @@ sure with a live read that it is not behind.
 It denies every request that was made with a credential in the ConfigMap
 kube-system/bulkhead-revocations (bulkhead revoke).
 
-Certificates and the kubeconfig are read again when they change.`
+Certificates and the kubeconfig are read again when they change.
+
+Example, with the defaults of the other flags:
+  node-authorizer --kubeconfig=/etc/kubernetes/bulkhead/node-authorizer/kubeconfig --v=2`
 
 // newCommand returns the command. It calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {

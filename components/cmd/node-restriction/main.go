@@ -25,7 +25,10 @@ it refuses, in a way that a kubelet tries again. It never admits because somethi
 is down.
 
 The operator's policy is a file, which is read again when it changes; so are
-certificates and the kubeconfig.`
+certificates and the kubeconfig.
+
+Example, with the defaults of the other flags:
+  node-restriction --kubeconfig=/etc/kubernetes/bulkhead/node-restriction/kubeconfig --v=2`
 
 // newCommand returns the command. The command calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {

@@ -30,7 +30,10 @@ load. The API server's metrics say what it has loaded. Until then an account is
 "pending", and from then on "live" (bulkhead scope list).
 
 It listens on no port. While it is dead, or cannot read the cluster, the lists stay as
-they are. Certificates and the kubeconfig are read again when they change.`
+they are. Certificates and the kubeconfig are read again when they change.
+
+Example, with the defaults of the other flags:
+  scope-sync --kubeconfig=/etc/kubernetes/bulkhead/scope-sync/kubeconfig --node-name=cp-1`
 
 // newCommand returns the command. It calls run with a valid configuration.
 func newCommand(run func(context.Context, *config) error) *cobra.Command {
@@ -42,7 +45,9 @@ func newCommand(run func(context.Context, *config) error) *cobra.Command {
 
 const checkDescription = `Checks the scope-sync on this host by the age of its heartbeat file, which it touches
 every two seconds. The probes of its pod run this command, because it listens on no
-port.`
+port.
+
+Exit code: 0 if it works, 1 if not.`
 
 func newCheckCommand() *cobra.Command {
 	path, maxAge, ready := defaultHeartbeat, time.Minute, false

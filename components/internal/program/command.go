@@ -22,6 +22,9 @@ import (
 // HelpColumns is the line length of --help.
 const HelpColumns = 100
 
+// exitCodes are those of [Main].
+const exitCodes = "Exit code: 0 after SIGTERM or Ctrl-C, 1 for an error."
+
 // NewCommand creates a command without arguments. The command reads its configuration with config,
 // after the flags are parsed, and calls run with it. If config fails, the command returns that
 // error.
@@ -29,7 +32,7 @@ func NewCommand[C any](name, description string, sections cliflag.NamedFlagSets,
 	run func(context.Context, C) error) *cobra.Command {
 	command := &cobra.Command{
 		Use:           name,
-		Long:          description,
+		Long:          description + "\n\n" + exitCodes,
 		Args:          cobra.NoArgs,
 		Version:       version.Get().Version, // --version
 		SilenceErrors: true,

@@ -29,8 +29,15 @@ func run() int {
 
 func command() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "refcluster",
-		Short:         "The reference cluster: two kind nodes with Bulkhead installed as in production",
+		Use:   "refcluster",
+		Short: "The reference cluster: two kind nodes with Bulkhead installed as in production",
+		Long: `Refcluster creates, shows and removes the reference cluster: two kind nodes with
+Bulkhead installed as in production. The targets of the Makefile call it.
+
+Exit code: 0 if the command did what it says, 1 for an error or Ctrl-C.`,
+		Example: `  refcluster up --profile=hardened
+  eval "$(refcluster env)" && kubectl get nodes
+  refcluster down`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
