@@ -1,9 +1,9 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hardening_test checks settings of docs/hardening.md that Bulkhead's installer could undo,
-// because kube-apiserver takes them from a flag that Bulkhead needs too. They are no rules of Bulkhead.
-// Each spec is skipped on a cluster without its setting.
+// Package hardening_test checks settings of docs/hardening.md by their effect. They are no rules of
+// Bulkhead, but its installer must keep them: kube-apiserver takes some from a flag that Bulkhead needs
+// too. Each spec is skipped on a cluster without its setting.
 package hardening_test
 
 import (

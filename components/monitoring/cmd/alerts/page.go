@@ -71,9 +71,13 @@ func (r *result) breaks(b *strings.Builder) {
 			continue
 		}
 		listed = append(listed, row.breakage)
-		b.WriteString(item(fmt.Sprintf("**%s**: %s Repair: %s", strings.Join(row.breakage.names(), ", "),
-			row.breakage.broken, row.breakage.repaired)))
+		b.WriteString(row.breakage.described())
 	}
+}
+
+// described is the item of the page about the break.
+func (b *breakage) described() string {
+	return item(fmt.Sprintf("**%s**: %s Repair: %s", strings.Join(b.names(), ", "), b.broken, b.repaired))
 }
 
 // others returns the labels of an alert that say where it fired.
