@@ -6,7 +6,9 @@ package browser
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,7 +90,29 @@ func writeAll() (string, error) {
 	if err != nil {
 		return dir, err
 	}
-	return dir, save(dir, "index", func(b *bytes.Buffer) error { return render.FrontPage(b, c, ".") })
+	err = save(dir, "index", func(b *bytes.Buffer) error { return render.FrontPage(b, c, ".") })
+	return dir, errors.Join(err, copyPublished(dir))
+}
+
+// published are the pages of docs, which are made from a run. They have more rows than the others.
+var published = []string{"published/index", "published/reports/in-tree", "published/reports/hardened",
+	"published/reports/compare"}
+
+func copyPublished(dir string) error {
+	docs := os.DirFS(filepath.Join("..", "..", "..", "docs"))
+	for _, name := range published {
+		page, err := fs.ReadFile(docs, strings.TrimPrefix(name, "published/")+".html")
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".html"), page, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func save(dir, name string, write func(*bytes.Buffer) error) error {

@@ -4,6 +4,7 @@
 package browser
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ const lowContrast = `(() => {
 })()`
 
 func TestContrastInBothThemes(t *testing.T) {
-	for _, name := range []string{"hardened", "compare", "index"} {
+	for _, name := range append([]string{"hardened", "compare", "index"}, published...) {
 		for _, theme := range []string{"light", "dark"} {
 			t.Run(name+" "+theme, func(t *testing.T) {
 				p := open(t, screen{width: desktop, theme: theme}, name+".html")
@@ -91,7 +92,7 @@ const wide = `(() => {
 })()`
 
 func TestNoSidewaysScrollOnPhones(t *testing.T) {
-	for _, name := range pages {
+	for _, name := range slices.Concat(pages, published) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, screen{width: phone, theme: "light"}, name+".html")
 			if found := eval[[]string](p, wide); len(found) > 0 {
