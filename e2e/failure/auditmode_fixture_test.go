@@ -32,6 +32,17 @@ func installWorker(ctx context.Context, says string) {
 	Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(ContainSubstring(says))
 }
 
+// replaceWorkersProxy gives the worker's proxy the new settings. The rollout itself waits for the joined
+// machine, which has no image of Bulkhead.
+func replaceWorkersProxy(ctx context.Context) {
+	GinkgoHelper()
+	const proxyOf = "kubectl -n kube-system %s pods --selector=app.kubernetes.io/name=kubelet-auth-proxy" +
+		" --field-selector=spec.nodeName=%s"
+	suite.OnControlPlane(ctx, asAdmin+fmt.Sprintf(proxyOf, "delete", suite.Worker))
+	suite.EventuallyOnControlPlane(ctx, 2*time.Minute, asAdmin+fmt.Sprintf(proxyOf, "wait --for=condition=Ready --timeout=10s",
+		suite.Worker))
+}
+
 // joinLikeKarpenter joins a machine whose kubelet has its own labels and taints, and whose pod network
 // has its own addresses.
 func joinLikeKarpenter(ctx context.Context) *NewMachine {

@@ -120,7 +120,9 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
 			allowMirrorPods(ctx)
 			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
-			installWorker(ctx, "loopback clients: allow")
+			replaceWorkersProxy(ctx)
+			Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(
+				ContainSubstring("loopback clients: allow"))
 
 			expectBulkhead(ctx)
 			expectKarpenters(ctx, joinLikeKarpenter(ctx))
