@@ -51,3 +51,18 @@ func TestOverrideReadsTheFileInForce(t *testing.T) {
 		})
 	}
 }
+
+// A file that is parsed and written again changes: the value no becomes false. So only files with an
+// overridden check are written again.
+func TestOtherFilesStayAsTheyAre(t *testing.T) {
+	const file = "---\ngroups:\n- checks:\n  - id: 5.1.2\n    tests: {test_items: [{compare: {value: no}}]}\n"
+	replaced := 0
+	got, err := replaceAudits([]byte(file), map[string]string{"1.2.6": "x"}, &replaced)
+	if err != nil || string(got) != file || replaced != 0 {
+		t.Errorf("%v, %d replaced, got\n%s", err, replaced, got)
+	}
+	got, err = replaceAudits([]byte(file), map[string]string{"5.1.2": "x"}, &replaced)
+	if err != nil || !strings.Contains(string(got), "audit: x") || replaced != 1 {
+		t.Errorf("%v, %d replaced, got\n%s", err, replaced, got)
+	}
+}
