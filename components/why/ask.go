@@ -18,7 +18,8 @@ import (
 
 // lateView says how to look at the age of the authorizer's view.
 const lateView = "The decision and the objects of the API server do not agree. node-authorizer's view may be late: " +
-	"ask again in a few seconds. If the age of the view stays above two minutes, see BulkheadViewStale in docs/runbooks.md."
+	"ask again in a few seconds. If the age of the view stays above two minutes, see BulkheadViewStale in " +
+	"docs/runbooks.md."
 
 // Asker asks a cluster, with the rights of the caller.
 type Asker struct {

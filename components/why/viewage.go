@@ -22,8 +22,9 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
-// ViewAge says how old the view of node-authorizer is on one control-plane host: the decision is
-// that of the cluster at that time. Each kube-apiserver asks the node-authorizer of its own host.
+// ViewAge says how old the view of node-authorizer can be on one control-plane host. Before a denial,
+// node-authorizer also reads the object from the API server. Each kube-apiserver asks the
+// node-authorizer of its own host.
 type ViewAge struct {
 	Host string `json:"host"`
 	// Resource is the part of the view that is the oldest.
@@ -43,10 +44,9 @@ const (
 	// lagMetric is an age in seconds for each resource, scopeLagMetric that of ServiceAccounts.
 	lagMetric      = "bulkhead_view_lag_seconds"
 	scopeLagMetric = "bulkhead_node_scope_view_lag_seconds"
-	// These bound the question: a host that is down must not hold up the answer.
-	maxViewHosts = 9
-	ageTimeout   = 3 * time.Second
-	maxMetrics   = 4 << 20
+	// A host that is down must not delay the answer by more than twice this time.
+	ageTimeout = 3 * time.Second
+	maxMetrics = 4 << 20
 )
 
 // ReadMetrics returns a function for [Asker.Metrics]. The API server asks the kubelet's port of the
@@ -67,8 +67,7 @@ func ReadMetrics(client kubernetes.Interface) func(context.Context, string) ([]b
 func (k Asker) viewAges(ctx context.Context) []ViewAge {
 	ctx, cancel := context.WithTimeout(ctx, 2*ageTimeout)
 	defer cancel()
-	hosts, err := k.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: controlPlaneLabel,
-		Limit: maxViewHosts})
+	hosts, err := k.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: controlPlaneLabel})
 	if err != nil {
 		return []ViewAge{{Unknown: cannotRead(err)}}
 	}
@@ -141,5 +140,5 @@ func (v ViewAge) String() string {
 	case v.Unknown != "":
 		return fmt.Sprintf("age on %s unknown: %s", v.Host, v.Unknown)
 	}
-	return fmt.Sprintf("on %s at most %.0f s old (%s)", v.Host, v.Seconds, v.Resource)
+	return fmt.Sprintf("on %s at most %.0f s old (%s)", v.Host, math.Ceil(v.Seconds), v.Resource)
 }

@@ -31,15 +31,16 @@ func host(name string, labels ...string) *corev1.Node {
 
 // TestTheAgeOfTheView: the workers are not asked, because a compromised one could answer anything.
 func TestTheAgeOfTheView(t *testing.T) {
-	denied := authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: unrelated}
+	type status = authorizationv1.SubjectAccessReviewStatus
+	denied := status{Denied: true, Reason: unrelated}
 	for _, row := range []struct {
 		name   string
-		status authorizationv1.SubjectAccessReviewStatus
+		status status
 		page   string
 		err    error
 		want   string
 	}{
-		{"the oldest resource", denied, metricsPage, nil, "View:        on cp at most 61 s old (nodes)\n"},
+		{"the oldest resource", denied, metricsPage, nil, "View:        on cp at most 62 s old (nodes)\n"},
 		{"service accounts are the oldest", denied, strings.ReplaceAll(metricsPage, "seconds 12", "seconds 120"), nil,
 			"View:        on cp at most 120 s old (serviceaccounts)\n"},
 		{"no right", denied, "", errors.New("forbidden"), "View:        age on cp unknown: forbidden\n"},
@@ -49,8 +50,8 @@ func TestTheAgeOfTheView(t *testing.T) {
 			"View:        on cp at most 1 s old (a\ufffdRule: x)\n"},
 		{"a negative age", denied, "bulkhead_view_lag_seconds{resource=\"pods\"} -5\n", nil,
 			"View:        age on cp unknown: node-authorizer has no metric"},
-		{"RBAC decided", authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "RBAC: allowed"}, metricsPage, nil, ""},
-		{"in-tree Node decided", authorizationv1.SubjectAccessReviewStatus{Allowed: true}, metricsPage, nil, ""},
+		{"RBAC decided", status{Allowed: true, Reason: "RBAC: allowed"}, metricsPage, nil, ""},
+		{"in-tree Node decided", status{Allowed: true}, metricsPage, nil, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			asker := Asker{Client: cluster(row.status, host("cp", controlPlaneLabel), host("worker-1")),

@@ -39,8 +39,8 @@ func replaceWorkersProxy(ctx context.Context) {
 	const proxyOf = "kubectl -n kube-system %s pods --selector=app.kubernetes.io/name=kubelet-auth-proxy" +
 		" --field-selector=spec.nodeName=%s"
 	suite.OnControlPlane(ctx, asAdmin+fmt.Sprintf(proxyOf, "delete", suite.Worker))
-	suite.EventuallyOnControlPlane(ctx, 2*time.Minute, asAdmin+fmt.Sprintf(proxyOf, "wait --for=condition=Ready --timeout=10s",
-		suite.Worker))
+	suite.EventuallyOnControlPlane(ctx, 2*time.Minute, asAdmin+fmt.Sprintf(proxyOf,
+		"wait --for=condition=Ready --timeout=10s", suite.Worker))
 }
 
 // joinLikeKarpenter joins a machine whose kubelet has its own labels and taints, and whose pod network
@@ -212,7 +212,8 @@ func expectStaleTokenWorks(ctx context.Context, token string) {
 func expectExtendedTokens(ctx context.Context) {
 	GinkgoHelper()
 	Expect(suite.OnControlPlane(ctx, `tr '\0' '\n' </proc/$(pgrep -x kube-apiserver)/cmdline`)).To(And(
-		ContainSubstring("--authorization-config="), Not(ContainSubstring("--service-account-extend-token-expiration=false"))))
+		ContainSubstring("--authorization-config="),
+		Not(ContainSubstring("--service-account-extend-token-expiration=false"))))
 }
 
 // auditLogSince writes the part of the API server's audit log since a time to a file, and returns its
@@ -226,13 +227,12 @@ awk -v since=`+since.UTC().Format("2006-01-02T15:04:05")+` 'i = index($0, "`+str
 	return file
 }
 
-// auditMetrics writes the metrics of node-authorizer, node-restriction and this host's
-// kubelet-auth-proxy to a file, and returns its path.
+// auditMetrics writes the metrics of node-authorizer and node-restriction to a file, and returns its
+// path.
 func auditMetrics(ctx context.Context) string {
 	GinkgoHelper()
 	const file = "/run/bulkhead-metrics.txt"
-	suite.OnControlPlane(ctx, "curl -sSf http://127.0.0.1:10462/metrics http://127.0.0.1:10464/metrics "+
-		"http://127.0.0.1:10466/metrics >"+file)
+	suite.OnControlPlane(ctx, "curl -sSf http://127.0.0.1:10462/metrics http://127.0.0.1:10464/metrics >"+file)
 	return file
 }
 

@@ -93,9 +93,14 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
 			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1", "KA-LOOPBACK-1")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
-			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration", "KA-VAP-1", agent.User)
+			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration",
+			"KA-VAP-1", agent.User)
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), "NR-LABEL-1", "NR-TAINT-1",
 			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT")
+		proxied, err := suite.Host.Run(ctx, suite.Worker,
+			"curl -sSf http://127.0.0.1:10466/metrics | bulkhead audit --metrics=-")
+		Expect(err).NotTo(HaveOccurred())
+		expectFindings(proxied, "KA-CLOG-1", agent.User)
 		preflight := suite.OnControlPlane(ctx, "bulkhead preflight --config="+beforeAudit+" --mode=audit")
 		Expect(preflight).To(And(ContainSubstring("clients of 127.0.0.1:10250"), ContainSubstring("WARN  IPs of pods"),
 			ContainSubstring("WARN  clients with old tokens"), ContainSubstring("loopbackClients: allow")))

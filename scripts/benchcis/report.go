@@ -98,7 +98,8 @@ func page(r result, texts reasons, now time.Time) []byte {
 // head are the first paragraphs of the page.
 var head = []string{
 	"Results of kube-bench {kube-bench} with {benchmark} on the nodes of `make up`, Kubernetes {kubernetes}, " +
-		"on a machine with {machine}, on {date}. The checks are those of kube-bench's module, unmodified: all sections. In the second row, three checks read the authorization file in force.",
+		"on a machine with {machine}, on {date}. The checks are those of kube-bench's module, unmodified: all " +
+		"sections. In the second row, three checks read the authorization file in force.",
 	"To run it again: `make up && make bench-cis`. [hardening.md](hardening.md) has the settings, and how to apply them " +
 		"to a kubeadm cluster.",
 	"On your own cluster, run kube-bench with `--benchmark {benchmark}`: it does not choose the newest checks for new versions " +

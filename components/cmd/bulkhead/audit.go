@@ -18,6 +18,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
 const auditHelp = `Audit summarizes findings: requests that Bulkhead would deny if it enforced its rules.
@@ -244,7 +245,7 @@ func addLoopbackClients(ctx context.Context, client kubernetes.Interface, report
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if preflight.UsesIPv6Loopback(found[name]) {
-			notes = append(notes, name+": "+found[name]+". "+preflight.MoveFromIPv6Loopback)
+			notes = append(notes, webhook.Printable(name+": "+found[name], 512)+". "+preflight.MoveFromIPv6Loopback)
 			continue
 		}
 		report.Add(auditreport.Finding{Rule: auditreport.LoopbackClient, User: name, Verb: "use", Name: "127.0.0.1:10250",

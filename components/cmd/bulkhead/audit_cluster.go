@@ -62,10 +62,8 @@ type podLog struct {
 	pod, container string
 	// previous is true for the container before its last restart.
 	previous bool
-	// started is when the container has started, and restarts how often it did again. Both are only
-	// set for the current container.
-	started  time.Time
-	restarts int32
+	// started is when the container has started. It is zero if that is not known.
+	started time.Time
 }
 
 func (l podLog) String() string { return webhook.Loggable(l.pod) }
@@ -101,7 +99,7 @@ func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, proble
 		return stats, nil, err
 	}
 	started, printed := time.Now(), time.Now()
-	read := 0
+	read, logBegins := 0, begins{}
 	for i, log := range logs {
 		if time.Since(started) > progressAfter && time.Since(printed) > progressAfter {
 			printed = time.Now()
@@ -114,7 +112,7 @@ func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, proble
 			return stats, problems, ctx.Err()
 		case err == nil:
 			read++
-			problems = append(problems, p.missing(ctx, log, started)...)
+			logBegins.add(ctx, log, started, p.first)
 		case !log.previous: // the kubelet may have deleted the log of a previous container
 			p.incomplete = p.incomplete || log.container != proxyContainer
 			problems = append(problems,
@@ -124,6 +122,9 @@ func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, proble
 	if read == 0 {
 		return stats, nil, fmt.Errorf("cannot read the log of any pod: %s. Use credentials that may get pods/log in "+
 			"kube-system, or give --logs=FILE", strings.Join(problems[:min(1, len(problems))], ""))
+	}
+	if note := logBegins.note(started.Add(-p.since)); note != "" {
+		problems = append(problems, note)
 	}
 	return stats, problems, nil
 }
@@ -158,8 +159,12 @@ func logsOfPod(pod *corev1.Pod) (logs []podLog) {
 			if status.Name != container.Name {
 				continue
 			}
-			if current.restarts = status.RestartCount; current.restarts > 0 {
-				logs = append(logs, podLog{pod: pod.Name, container: container.Name, previous: true})
+			if status.RestartCount > 0 {
+				last := podLog{pod: pod.Name, container: container.Name, previous: true}
+				if ended := status.LastTerminationState.Terminated; ended != nil {
+					last.started = ended.StartedAt.Time
+				}
+				logs = append(logs, last)
 			}
 			if status.State.Running != nil {
 				current.started = status.State.Running.StartedAt.Time

@@ -85,6 +85,19 @@ func TestLoopbackClientsAreFindings(t *testing.T) {
 	}
 }
 
+// No setting helps a client of [::1], so it is a note. Who creates pods chooses the names of owners.
+func TestClientsOfTheIPv6LoopbackAreNotes(t *testing.T) {
+	var report auditreport.Report
+	pod := hostPod("agent", "[::1]:10250")
+	yes := true
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: "x\x1b[2J", Name: "y\nNote: ok", Controller: &yes}}
+	notes := addLoopbackClients(t.Context(), fake.NewClientset(pod), &report)
+	if len(notes) != 1 || !strings.Contains(notes[0], "use the node's address") ||
+		strings.ContainsAny(notes[0], "\x1b\n") || len(report.Entries()) > 0 {
+		t.Errorf("notes %q, entries %v", notes, report.Entries())
+	}
+}
+
 func TestLoopbackClientsThatCannotBeListed(t *testing.T) {
 	var report auditreport.Report
 	client := fake.NewClientset()

@@ -34,7 +34,8 @@ func whyServer(t *testing.T) string {
 		"GET /api/v1/namespaces/default/pods": `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"web",` +
 			`"namespace":"default"},"spec":{"nodeName":"worker-2","volumes":[{"name":"v","secret":{"secretName":"tls"}}]}}]}`,
 		"GET /api/v1/nodes": `{"kind":"NodeList","apiVersion":"v1","items":[{"metadata":{"name":"cp-1"}}]}`,
-		"GET /api/v1/nodes/cp-1/proxy/metrics/bulkhead/node-authorizer": "bulkhead_view_lag_seconds{resource=\"pods\"} 41.6\n",
+		"GET /api/v1/nodes/cp-1/proxy/metrics/bulkhead/node-authorizer": `bulkhead_view_lag_seconds{resource="pods"} 41.6` +
+			"\n",
 		"GET /api/v1/namespaces/kube-system/configmaps/bulkhead-hosts": `{"kind":"ConfigMap","apiVersion":"v1","data":{` +
 			`"cp-1":"{\"version\":\"v1\",\"profile\":\"hardened\",\"mode\":\"enforce\",\"image\":\"i\",\"configHash\":\"c\",` +
 			`\"modes\":\"enforce, NR-NODESPEC-2=audit\",\"wiring\":\"w\"}"}}`,

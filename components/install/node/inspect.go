@@ -46,8 +46,10 @@ type setup struct {
 	clientCA, serving string
 	// authFlags are the kubelet's flags that override kubeletDropIn, but not kubeletDropInAllow.
 	authFlags []string
-	// ends are clients of the node's own configuration that the proxy ends, in sentences.
-	ends []string
+	// readOnlyPort is a port without authentication, and empty if there is none. anonymous is true if
+	// the kubelet answers requests without credentials.
+	readOnlyPort string
+	anonymous    bool
 	// ours is true if the running kubelet reads Bulkhead's configuration directory.
 	ours bool
 }
@@ -117,9 +119,18 @@ func (k *Installer) read(pid int, process Process) (*setup, error) {
 		return nil, fmt.Errorf("the kubelet is started without --config in %s", configArgs)
 	}
 	setup.serving = filepath.Join(cmp.Or(staticpod.FlagValue(process.Args, "cert-dir"), k.Layout.KubeletPKI), servingFile)
-	var err error
-	setup.clientCA, setup.ends, err = readKubeletConfig(file)
-	return setup, err
+	if err := setup.readConfig(file); err != nil {
+		return nil, err
+	}
+	// Flags take precedence.
+	setup.readOnlyPort = cmp.Or(staticpod.FlagValue(process.Args, "read-only-port"), setup.readOnlyPort)
+	if setup.readOnlyPort == "0" {
+		setup.readOnlyPort = ""
+	}
+	if flag := staticpod.FlagValue(process.Args, "anonymous-auth"); flag != "" {
+		setup.anonymous = flag != "false"
+	}
+	return setup, nil
 }
 
 func stronger(arg string) error {
@@ -132,12 +143,11 @@ func (k *Installer) configDirFlag() string {
 	return "--config-dir=" + k.Layout.KubeletConfigDir()
 }
 
-// readKubeletConfig returns the kubelet's clientCAFile, and which clients the proxy ends. It fails if
-// kubeletDropIn cannot be added to this configuration.
-func readKubeletConfig(file string) (clientCA string, ends []string, err error) {
+// readConfig reads the kubelet's configuration. It fails if kubeletDropIn cannot be added to it.
+func (s *setup) readConfig(file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", nil, fmt.Errorf("reading the kubelet's configuration: %w", err)
+		return fmt.Errorf("reading the kubelet's configuration: %w", err)
 	}
 	var config struct {
 		Port, HealthzPort              *int32
@@ -151,7 +161,7 @@ func readKubeletConfig(file string) (clientCA string, ends []string, err error) 
 		}
 	}
 	if err := yaml.Unmarshal(data, &config); err != nil {
-		return "", nil, fmt.Errorf("reading %s: %w", file, err)
+		return fmt.Errorf("reading %s: %w", file, err)
 	}
 	var problems []error
 	refuse := func(when bool, format string, args ...any) {
@@ -172,7 +182,7 @@ func readKubeletConfig(file string) (clientCA string, ends []string, err error) 
 	refuse(config.HealthzBindAddress != "" && config.HealthzBindAddress != "127.0.0.1" &&
 		config.HealthzBindAddress != "0.0.0.0", "healthzBindAddress is %s, want 127.0.0.1",
 		config.HealthzBindAddress)
-	clientCA = config.Authentication.X509.ClientCAFile
+	clientCA := config.Authentication.X509.ClientCAFile
 	refuse(clientCA == "", "authentication.x509.clientCAFile is not set: kubelet-auth-proxy has to know whom the "+
 		"cluster trusts")
 	if !filepath.IsAbs(clientCA) {
@@ -180,13 +190,9 @@ func readKubeletConfig(file string) (clientCA string, ends []string, err error) 
 		// (pkg/kubelet/kubeletconfig/configfiles resolveRelativePaths).
 		clientCA = filepath.Join(filepath.Dir(file), clientCA)
 	}
-	if config.ReadOnlyPort != 0 {
-		ends = append(ends, fmt.Sprintf("read-only port %d: it is no longer open on the node's addresses", config.ReadOnlyPort))
-	}
-	if config.Authentication.Anonymous.Enabled {
-		ends = append(ends, "requests without credentials: kubelet-auth-proxy answers them with 401")
-	}
-	return clientCA, ends, errors.Join(problems...)
+	s.clientCA, s.anonymous = clientCA, config.Authentication.Anonymous.Enabled
+	s.readOnlyPort = strconv.Itoa(int(config.ReadOnlyPort))
+	return errors.Join(problems...)
 }
 
 func ptrOr(n *int32) int32 {

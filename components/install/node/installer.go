@@ -110,11 +110,7 @@ func (k *Installer) install(ctx context.Context, o Options) error {
 		return fmt.Errorf("%w\nnothing has been changed", err)
 	}
 	k.Logf("Putting the kubelet of this host behind kubelet-auth-proxy")
-	if !p.setup.ours {
-		for _, end := range p.setup.ends {
-			p.Note("%s", end)
-		}
-	}
+	p.noteLostClients()
 	if p.journal, err = transaction.Begin("node install"); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -12,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 )
 
 func (n *testNode) mustBe(before map[string]string) {
 	n.t.Helper()
-	if diff := cmp.Diff(before, n.snapshot()); diff != "" {
+	if diff := gocmp.Diff(before, n.snapshot()); diff != "" {
 		n.t.Errorf("the node differs from what it was (-before +after):\n%s", diff)
 	}
 }
@@ -41,18 +42,42 @@ func TestNodeInstallThenUninstallRestoresTheNode(t *testing.T) {
 	})
 }
 
-// TestAnInstallationNamesTheClientsThatItEnds: mode audit cannot keep these, so the first run says so.
-func TestAnInstallationNamesTheClientsThatItEnds(t *testing.T) {
+// TestAnInstallationNamesTheClientsThatLoseAccess: mode audit cannot keep these, so the run says so.
+func TestAnInstallationNamesTheClientsThatLoseAccess(t *testing.T) {
+	const anonymous = "  note       requests without credentials: kubelet-auth-proxy answers them with 401\n"
 	onNode(t, "a node with a read-only port", func(t *testing.T, n *testNode) {
-		const ends = "note       read-only port 10255: it is no longer open on the node's addresses\n" +
-			"  note       requests without credentials: kubelet-auth-proxy answers them with 401\n"
 		config := string(read(t, n.config)) + "readOnlyPort: 10255\n"
 		config = strings.Replace(config, "authentication:", "authentication:\n  anonymous: {enabled: true}", 1)
 		must(t, os.WriteFile(n.config, []byte(config), 0o600))
+		n.newClusterCA("kubernetes")
+		allow := kubeletOptions
+		allow.LoopbackClients = LoopbackAllow
+		for _, options := range []Options{allow, allow, kubeletOptions} {
+			options.LoopbackClients = cmp.Or(options.LoopbackClients, LoopbackDeny)
+			must(t, n.installer().Install(t.Context(), options))
+		}
+		for _, note := range []string{anonymous, "read-only port 10255: open on 127.0.0.1 only\n",
+			"read-only port 10255: closed\n"} {
+			if got := strings.Count(n.out.String(), note); got != 1 {
+				t.Errorf("it says %d times: %s\n%s", got, note, n.out.String())
+			}
+		}
+	})
+	onNode(t, "a kubelet with the flags", func(t *testing.T, n *testNode) {
+		n.newClusterCA("kubernetes")
+		n.extra = []string{"--read-only-port=10255", "--anonymous-auth=true"}
+		n.start()
+		allow := kubeletOptions
+		allow.LoopbackClients = LoopbackAllow
+		must(t, n.installer().Install(t.Context(), allow))
+		if out := n.out.String(); !strings.Contains(out, "port 10255: open on") || !strings.Contains(out, anonymous) {
+			t.Errorf("got\n%s", out)
+		}
+	})
+	onNode(t, "a kubelet as kubeadm configures it", func(t *testing.T, n *testNode) {
 		must(t, n.installer().Install(t.Context(), kubeletOptions))
-		must(t, n.installer().Install(t.Context(), kubeletOptions))
-		if got := strings.Count(n.out.String(), ends); got != 1 {
-			t.Errorf("it names them %d times:\n%s", got, n.out.String())
+		if out := n.out.String(); strings.Contains(out, "read-only") || strings.Contains(out, anonymous) {
+			t.Errorf("got\n%s", out)
 		}
 	})
 }

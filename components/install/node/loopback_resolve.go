@@ -88,6 +88,24 @@ func (s *setup) permits(clients LoopbackClients) error {
 	return errors.Join(problems...)
 }
 
+// noteLostClients prints which clients lose access that no mode keeps, when the kubelet gets its proxy or
+// another setting.
+func (p *plan) noteLostClients() {
+	if p.setup.ours && p.formerLoopback == p.LoopbackClients {
+		return
+	}
+	port := p.setup.readOnlyPort
+	switch {
+	case port != "" && p.LoopbackClients == LoopbackAllow:
+		p.Note("read-only port %s: open on 127.0.0.1 only", port)
+	case port != "":
+		p.Note("read-only port %s: closed", port)
+	}
+	if p.setup.anonymous && !p.setup.ours {
+		p.Note("requests without credentials: kubelet-auth-proxy answers them with 401")
+	}
+}
+
 // noteLoopback prints what the setting allows, and a difference to the former setting or to the
 // cluster.
 func (p *plan) noteLoopback() {

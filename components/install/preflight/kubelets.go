@@ -29,6 +29,10 @@ func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, fmt.Errorf("listing ClusterRoleBindings: %w", err)
 	}
 	const check = "users with nodes/proxy"
+	enforced := "nodes/proxy"
+	if in.AuditOnly {
+		enforced = "in mode enforce, nodes/proxy"
+	}
 	var findings []Finding
 	more := 0
 	for _, owner := range kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items}) {
@@ -40,14 +44,15 @@ func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 			more++
 			continue
 		}
-		findings = append(findings, Finding{Warn, check, fmt.Sprintf("%s, by %s: nodes/proxy is no longer enough for %s",
-			owner.Subject, strings.Join(owner.Bindings, ", "), strings.Join(owner.Loses, ", "))})
+		findings = append(findings, Finding{Warn, check, fmt.Sprintf("%s, by %s: %s is not enough for %s",
+			owner.Subject, strings.Join(owner.Bindings, ", "), enforced, strings.Join(owner.Loses, ", "))})
 	}
 	if len(findings) == 0 {
 		return []Finding{{OK, check, "no user loses access by kubelet-auth-proxy"}}, nil
 	}
-	remedy := "grant them the rights in brackets for what they use. To see what they use, install with `mode: audit` first, " +
-		"and read kube-apiserver's audit log with `bulkhead audit --audit-log`"
+	remedy := "grant them the rights in brackets for what they use. To see what they use, install with `mode: audit` " +
+		"first: `bulkhead audit` shows requests to the kubelets, and `bulkhead audit --audit-log=FILE` those through " +
+		"kube-apiserver"
 	if more > 0 {
 		remedy = fmt.Sprintf("%d more: `bulkhead kubelet-access` lists them; ", more) + remedy
 	}

@@ -36,7 +36,7 @@ func TestPreflightListsSubjectsWithNodesProxy(t *testing.T) {
 		says    string
 	}{
 		{"agent with nodes/proxy is listed", true, mayReach("agent", "nodes/proxy"), Warn,
-			"User agent, by agent -> agent: nodes/proxy is no longer enough for exec (create nodes/exec), "},
+			"User agent, by agent -> agent: nodes/proxy is not enough for exec (create nodes/exec), "},
 		{"agent with nodes/metrics is not listed", true, mayReach("agent", "nodes/metrics"), OK, "no user loses access"},
 		{"API server's own user is not listed", true, mayReach("apiserver", "nodes/proxy"), OK,
 			"no user loses access"},

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	loopbackCheck = "clients of 127.0.0.1:10250"
+	loopbackCheck     = "clients of 127.0.0.1:10250"
+	ipv6LoopbackCheck = "clients of the IPv6 loopback"
 	// mostConfigMaps limits the requests of this check.
 	mostConfigMaps = 200
 	// rootCA is the ConfigMap that every pod mounts. It has only a certificate.
@@ -32,7 +33,7 @@ const (
 func LoopbackClients(ctx context.Context, client kubernetes.Interface) (found map[string]string, skipped int,
 	err error) {
 	in := Input{Client: client}
-	found, configs := map[string]string{}, configMaps{in: in, matches: map[string]string{}}
+	found, configs := map[string]string{}, configMaps{in: in, texts: map[string][]string{}}
 	err = eachPod(ctx, in, "spec.hostNetwork=true", func(pod *corev1.Pod) error {
 		name := workloadOf(pod)
 		if !pod.Spec.HostNetwork || found[name] != "" || isProxy(pod) {
@@ -59,12 +60,8 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, err
 	}
 	var findings []Finding
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if UsesIPv6Loopback(found[name]) {
-			findings = append(findings, Finding{Warn, "clients of " + ipv6Loopback, name + ": " + found[name] + ". " +
-				MoveFromIPv6Loopback})
-			delete(found, name)
-		}
+	if names := takeIPv6Clients(found); len(names) > 0 {
+		findings = append(findings, Finding{Fail, ipv6LoopbackCheck, firstOf(names) + ": " + MoveFromIPv6Loopback})
 	}
 	names := slices.Sorted(maps.Keys(found))
 	if in.LoopbackClients == node.LoopbackAllow {
@@ -73,9 +70,29 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 	return append(findings, printedLoopback(names, found, skipped)...), nil
 }
 
+// takeIPv6Clients removes the clients of [::1], and returns their names.
+func takeIPv6Clients(found map[string]string) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if UsesIPv6Loopback(found[name]) {
+			names = append(names, name)
+			delete(found, name)
+		}
+	}
+	return names
+}
+
+// firstOf returns the first of the names.
+func firstOf(names []string) string {
+	text := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // MoveFromIPv6Loopback is what to do about a client of [::1]. No setting keeps it working.
-const MoveFromIPv6Loopback = "After `bulkhead node install` the kubelet listens on 127.0.0.1 only, also in mode audit: use " +
-	"the node's address, $(NODE_IP) from status.hostIP"
+const MoveFromIPv6Loopback = "with `bulkhead node install`, also in mode audit, the kubelet no longer listens on " +
+	ipv6Loopback + ": use the node's address, $(NODE_IP) from status.hostIP"
 
 // UsesIPv6Loopback reports whether a place that [LoopbackClients] has found is an address of [::1].
 func UsesIPv6Loopback(place string) bool { return strings.HasSuffix(place, ipv6Loopback) }
@@ -84,10 +101,7 @@ func UsesIPv6Loopback(place string) bool { return strings.HasSuffix(place, ipv6L
 func allowedLoopback(names []string) Finding {
 	detail := "allowed by kubeletAPI.loopbackClients, without Bulkhead's rules"
 	if len(names) > 0 {
-		detail += ": " + strings.Join(names[:min(len(names), mostNamed)], ", ")
-	}
-	if more := len(names) - mostNamed; more > 0 {
-		detail += fmt.Sprintf(" and %d more", more)
+		detail += ": " + firstOf(names)
 	}
 	return Finding{OK, loopbackCheck, detail}
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,12 +20,13 @@ import (
 const ipv6Loopback = "[::1]:10250"
 
 var (
-	loopbackAddress = regexp.MustCompile(`(?i)(?:127\.0\.0\.1|\blocalhost|\[::1\]):10250\b`)
+	loopbackAddress = regexp.MustCompile(`(?i)(?:127\.0\.0\.1|\blocalhost):10250\b`)
 	// useKubelet is a setting of Fluent Bit's filter kubernetes, in its own format and in YAML.
 	useKubelet = regexp.MustCompile(`(?im)^[\s-]*use_kubelet\b[\s:"']*(?:on|true|yes)\b`)
 	// kubeletHost is the address that the filter uses. Its default is 127.0.0.1.
 	kubeletHost         = regexp.MustCompile(`(?im)^[\s-]*kubelet_host\b[\s:"']*\S`)
-	kubeletHostLoopback = regexp.MustCompile(`(?im)^[\s-]*kubelet_host\b[\s:"']*(?:127\.0\.0\.1|localhost|::1)`)
+	kubeletHostLoopback = regexp.MustCompile(`(?im)^[\s-]*kubelet_host\b[\s:"']*(?:127\.0\.0\.1|localhost)`)
+	kubeletHostIPv6     = regexp.MustCompile(`(?im)^[\s-]*kubelet_host\b[\s:"'\[]*::1\b`)
 )
 
 // loopbackIn returns the setting in the text that lets a program connect to the kubelet on the
@@ -39,27 +41,44 @@ func loopbackIn(text string) string {
 	return ""
 }
 
+// ipv6LoopbackIn returns ipv6Loopback if the text lets a program connect to it.
+func ipv6LoopbackIn(text string) string {
+	if strings.Contains(text, ipv6Loopback) || useKubelet.MatchString(text) && kubeletHostIPv6.MatchString(text) {
+		return ipv6Loopback
+	}
+	return ""
+}
+
 // configMaps reads each ConfigMap once.
 type configMaps struct {
 	in Input
-	// matches has the setting in each ConfigMap, by namespace and name. It is empty if there is none.
-	matches map[string]string
+	// texts has the values of each ConfigMap, by namespace and name, in the order of their keys.
+	texts map[string][]string
 	// skipped is the number of ConfigMaps beyond mostConfigMaps.
 	skipped int
 }
 
-// loopbackIn returns what names the loopback address in a pod, and where. The ConfigMaps come last,
-// because each needs a request.
+// loopbackIn returns what names the loopback address in a pod, and where. It returns an IPv6 address
+// only if there is no other: that is what remains after the other has been changed or allowed.
 func (c *configMaps) loopbackIn(ctx context.Context, pod *corev1.Pod) (string, error) {
+	place, err := c.find(ctx, pod, loopbackIn)
+	if place == "" && err == nil {
+		place, err = c.find(ctx, pod, ipv6LoopbackIn)
+	}
+	return place, err
+}
+
+// find looks for a setting in a pod. The ConfigMaps come last, because each needs a request.
+func (c *configMaps) find(ctx context.Context, pod *corev1.Pod, setting func(string) string) (string, error) {
 	names := map[string]bool{}
 	for _, container := range containersOf(&pod.Spec) {
 		for _, text := range slices.Concat(container.Command, container.Args) {
-			if match := loopbackIn(text); match != "" {
+			if match := setting(text); match != "" {
 				return fmt.Sprintf("the command of container %s has %s", container.Name, match), nil
 			}
 		}
 		for _, env := range container.Env {
-			if match := loopbackIn(env.Value); match != "" {
+			if match := setting(env.Value); match != "" {
 				return fmt.Sprintf("env %s of container %s has %s", env.Name, container.Name, match), nil
 			}
 		}
@@ -68,41 +87,40 @@ func (c *configMaps) loopbackIn(ctx context.Context, pod *corev1.Pod) (string, e
 	addConfigMapsOfVolumes(pod.Spec.Volumes, names)
 	delete(names, rootCA)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		match, err := c.match(ctx, pod.Namespace, name)
+		texts, err := c.read(ctx, pod.Namespace, name)
 		if err != nil {
 			return "", err
 		}
-		if match != "" {
-			return fmt.Sprintf("ConfigMap %s has %s", name, match), nil
+		for _, text := range texts {
+			if match := setting(text); match != "" {
+				return fmt.Sprintf("ConfigMap %s has %s", name, match), nil
+			}
 		}
 	}
 	return "", nil
 }
 
-func (c *configMaps) match(ctx context.Context, namespace, name string) (string, error) {
+func (c *configMaps) read(ctx context.Context, namespace, name string) ([]string, error) {
 	key := namespace + "/" + name
-	if match, known := c.matches[key]; known {
-		return match, nil
+	if texts, known := c.texts[key]; known {
+		return texts, nil
 	}
-	c.matches[key] = ""
-	if len(c.matches) > mostConfigMaps {
+	c.texts[key] = nil
+	if len(c.texts) > mostConfigMaps {
 		c.skipped++
-		return "", nil
+		return nil, nil
 	}
 	config, err := c.in.Client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot read ConfigMap %s: %w", key, err)
+		return nil, fmt.Errorf("cannot read ConfigMap %s: %w", key, err)
 	}
 	for _, file := range slices.Sorted(maps.Keys(config.Data)) {
-		if match := loopbackIn(config.Data[file]); match != "" {
-			c.matches[key] = match
-			break
-		}
+		c.texts[key] = append(c.texts[key], config.Data[file])
 	}
-	return c.matches[key], nil
+	return c.texts[key], nil
 }
 
 // containersOf does not return ephemeral containers, because these are for debugging.

@@ -126,9 +126,25 @@ func TestClientOfTheIPv6Loopback(t *testing.T) {
 		if err != nil || len(findings) != 2 {
 			t.Fatalf("%s: got %v, %v", set, findings, err)
 		}
-		wantOne(t, findings[:1], nil, Warn, "use the node's address")
+		wantOne(t, findings[:1], nil, Fail, "DaemonSet default/agent: with `bulkhead node install`, also in mode audit")
 		if findings[1].Level != OK || strings.Contains(findings[0].Detail, "loopbackClients") {
 			t.Errorf("%s: got %v", set, findings)
+		}
+	}
+}
+
+// TestClientOfBothLoopbacks: a program with both addresses has the finding with a setting.
+func TestClientOfBothLoopbacks(t *testing.T) {
+	for _, pod := range []*corev1.Pod{
+		agent("agent", "a", args("--urls=[::1]:10250,127.0.0.1:10250")),
+		agent("agent", "a", args("[::1]:10250"), env("https://127.0.0.1:10250")),
+	} {
+		findings, err := loopbackFindings(t.Context(), Input{GuardsKubelets: true, Client: fake.NewClientset(pod)})
+		wantOne(t, findings, err, Fail, "`kubeletAPI: {loopbackClients: allow}`")
+	}
+	for _, text := range []string{"Use_Kubelet On\nKubelet_Host ::1\n", "use_kubelet: true\nkubelet_host: '[::1]'\n"} {
+		if loopbackIn(text) != "" || ipv6LoopbackIn(text) != ipv6Loopback {
+			t.Errorf("%q is %q and %q", text, loopbackIn(text), ipv6LoopbackIn(text))
 		}
 	}
 }

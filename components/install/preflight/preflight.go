@@ -129,7 +129,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 
 // compatibilityFindings judges what works now and would stop. An installation that only audits denies
 // none of it, so there a FAIL is only a warning. Clients of 127.0.0.1 are denied also then, if the user
-// has set that: the kubelet itself denies them, and has no mode audit.
+// has set that, and those of [::1] always: the kubelet itself denies them, and has no mode audit.
 func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	var findings []Finding
 	var errs []error
@@ -141,7 +141,8 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 		errs = append(errs, err)
 	}
 	for i, f := range findings {
-		audited := in.AuditOnly && (f.Check != loopbackCheck || in.LoopbackClients != node.LoopbackDeny)
+		audited := in.AuditOnly && f.Check != ipv6LoopbackCheck &&
+			(f.Check != loopbackCheck || in.LoopbackClients != node.LoopbackDeny)
 		if f.Level == Fail && (audited || slices.Contains(in.Accepted, flagName(f.Check))) {
 			findings[i].Level = Warn
 			if audited {
@@ -155,7 +156,8 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 // Acceptable are the checks whose failure the user may accept, with "-" for each space.
 func Acceptable() []string {
 	var names []string
-	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, loopbackCheck, staleTokenCheck} {
+	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, loopbackCheck, ipv6LoopbackCheck,
+		staleTokenCheck} {
 		names = append(names, flagName(check))
 	}
 	return names
