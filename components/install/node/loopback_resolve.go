@@ -88,8 +88,8 @@ func (s *setup) permits(clients LoopbackClients) error {
 	return errors.Join(problems...)
 }
 
-// noteLostClients prints which clients lose access that no mode keeps, when the kubelet gets its proxy or
-// another setting.
+// noteLostClients prints which clients lose access also in mode audit. It prints nothing if the kubelet
+// has its proxy already, with the same setting.
 func (p *plan) noteLostClients() {
 	if p.setup.ours && p.formerLoopback == p.LoopbackClients {
 		return

@@ -28,6 +28,11 @@ func TestPreflightListsSubjectsWithNodesProxy(t *testing.T) {
 	for i := range 12 {
 		many = append(many, mayReach(fmt.Sprintf("agent-%02d", i), "nodes/proxy")...)
 	}
+	findings, err := kubeletFindings(t.Context(), Input{Client: fake.NewClientset(mayReach("agent", "nodes/proxy")...),
+		GuardsKubelets: true, AuditOnly: true})
+	if err != nil || len(findings) != 2 || !strings.Contains(findings[0].Detail, ": in mode enforce, nodes/proxy is not") {
+		t.Errorf("mode audit: %v, %v", findings, err)
+	}
 	for _, tt := range []struct {
 		name    string
 		guards  bool

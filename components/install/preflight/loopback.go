@@ -60,8 +60,8 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, err
 	}
 	var findings []Finding
-	if names := takeIPv6Clients(found); len(names) > 0 {
-		findings = append(findings, Finding{Fail, ipv6LoopbackCheck, firstOf(names) + ": " + MoveFromIPv6Loopback})
+	if clients := takeIPv6Clients(found); clients.count > 0 {
+		findings = append(findings, Finding{Fail, ipv6LoopbackCheck, clients.String() + ": " + MoveFromIPv6Loopback})
 	}
 	names := slices.Sorted(maps.Keys(found))
 	if in.LoopbackClients == node.LoopbackAllow {
@@ -70,24 +70,15 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 	return append(findings, printedLoopback(names, found, skipped)...), nil
 }
 
-// takeIPv6Clients removes the clients of [::1], and returns their names.
-func takeIPv6Clients(found map[string]string) (names []string) {
+// takeIPv6Clients removes the clients of [::1], and returns them.
+func takeIPv6Clients(found map[string]string) (clients examples) {
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if UsesIPv6Loopback(found[name]) {
-			names = append(names, name)
+			clients.add(name)
 			delete(found, name)
 		}
 	}
-	return names
-}
-
-// firstOf returns the first of the names.
-func firstOf(names []string) string {
-	text := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return clients
 }
 
 // MoveFromIPv6Loopback is what to do about a client of [::1]. No setting keeps it working.
@@ -100,8 +91,12 @@ func UsesIPv6Loopback(place string) bool { return strings.HasSuffix(place, ipv6L
 // allowedLoopback is the finding for clients that the user has allowed.
 func allowedLoopback(names []string) Finding {
 	detail := "allowed by kubeletAPI.loopbackClients, without Bulkhead's rules"
-	if len(names) > 0 {
-		detail += ": " + firstOf(names)
+	var clients examples
+	for _, name := range names {
+		clients.add(name)
+	}
+	if clients.count > 0 {
+		detail += ": " + clients.String()
 	}
 	return Finding{OK, loopbackCheck, detail}
 }

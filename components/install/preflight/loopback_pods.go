@@ -58,8 +58,8 @@ type configMaps struct {
 	skipped int
 }
 
-// loopbackIn returns what names the loopback address in a pod, and where. It returns an IPv6 address
-// only if there is no other: that is what remains after the other has been changed or allowed.
+// loopbackIn returns what names the loopback address in a pod, and where. If the pod has both addresses,
+// it returns 127.0.0.1: the next run finds [::1].
 func (c *configMaps) loopbackIn(ctx context.Context, pod *corev1.Pod) (string, error) {
 	place, err := c.find(ctx, pod, loopbackIn)
 	if place == "" && err == nil {

@@ -133,6 +133,21 @@ func TestClientOfTheIPv6Loopback(t *testing.T) {
 	}
 }
 
+// The kubelet denies clients of [::1] in every mode, so mode audit does not make the FAIL a WARN.
+func TestLevelOfTheIPv6Loopback(t *testing.T) {
+	for _, tt := range []struct {
+		accepted []string
+		level    Level
+	}{{nil, Fail}, {[]string{"clients-of-127.0.0.1:10250"}, Fail}, {[]string{"clients-of-the-IPv6-loopback"}, Warn}} {
+		for _, audit := range []bool{true, false} {
+			findings, err := compatibilityFindings(t.Context(), Input{GuardsKubelets: true, AuditOnly: audit,
+				Client: fake.NewClientset(agent("agent", "a", args("[::1]:10250"))), Accepted: tt.accepted})
+			findings = slices.DeleteFunc(findings, func(f Finding) bool { return f.Check != ipv6LoopbackCheck })
+			wantOne(t, findings, err, tt.level, "DaemonSet default/agent: with `bulkhead node install`")
+		}
+	}
+}
+
 // TestClientOfBothLoopbacks: a program with both addresses has the finding with a setting.
 func TestClientOfBothLoopbacks(t *testing.T) {
 	for _, pod := range []*corev1.Pod{
