@@ -223,7 +223,7 @@ func TestManyLoopbackClients(t *testing.T) {
 	}
 	findings, err = loopbackFindings(t.Context(), Input{Client: fake.NewClientset(objects...), GuardsKubelets: true,
 		LoopbackClients: node.LoopbackAllow})
-	wantOne(t, findings, err, OK, "DaemonSet default/agent-09 and 10 more")
+	wantOne(t, findings, err, OK, "DaemonSet default/agent-02 and 17 more")
 }
 
 func TestReadConfigMapsAreLimited(t *testing.T) {
