@@ -18,6 +18,8 @@ DEMO_FLAGS  ?=
 MINUTES     ?= 60
 # make test starts no part of its tests later than this. 0 means no limit.
 TEST_LIMIT  ?= 60m
+# Inputs of each fuzz target.
+INPUTS      ?= 100000
 # Pairs of clusters of each policy.
 PAIRS       ?= 1000000
 NODES       ?= 50,500,2000
@@ -85,6 +87,10 @@ test: ## make test [TEST_LIMIT=60m]: verify, unit tests, end-to-end in all three
 .PHONY: unit
 unit: ## unit tests with the race detector, and a bounded run of every fuzz target
 	@$(TESTRUN) unit
+
+.PHONY: fuzz
+fuzz: ## make fuzz [INPUTS=100000]: so many inputs for each fuzz target, guided by coverage (hours)
+	@$(TESTRUN) fuzz --inputs=$(INPUTS)
 
 .PHONY: e2e
 e2e: ## make e2e [LABEL='rule: containsAny NA-LEASE-3']: end-to-end on the cluster that is up, or on E2E_KUBECONFIG, or on one that it makes

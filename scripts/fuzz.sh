@@ -2,15 +2,19 @@
 # Copyright The Bulkhead Authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Gives every fuzz target a thousand inputs, and prints the events of `go test -json`.
+# Gives every fuzz target some inputs, and prints the events of `go test -json`.
 #
 # Arguments:
 #   processors   how many processors to use (default 1)
+#   inputs       how many inputs each target gets (default 1000)
+#   guided       true: coverage guides the choice of inputs. Go then compiles every dependency again,
+#                which takes ten minutes: too long for a few inputs (default false)
 set -o errexit -o nounset -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 processors=${1:-1}
-inputs=1000
+inputs=${2:-1000}
+guided=${3:-false}
 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "${work}"' EXIT
@@ -37,7 +41,7 @@ fuzz() {
 # passes, so the number of inputs is checked.
 fuzz-once() {
   "${work}/fuzz.test" -test.run='^$' -test.fuzz="^$1\$" -test.fuzztime="${inputs}x" -test.fuzzminimizetime=1x \
-    -test.timeout=15m -test.parallel="${processors}" -test.fuzzcachedir="${work}/found" || return
+    -test.timeout=12h -test.parallel="${processors}" -test.fuzzcachedir="${work}/found" || return
   local executions
   executions=$(sed -nE 's/^fuzz: .*execs: ([0-9]+) .*/\1/p' "${work}/log" | tail -n 1)
   [[ "${executions:-0}" -ge "${inputs}" ]] && return
@@ -56,12 +60,13 @@ report() {
 }
 
 main() {
-  local linked='' folder target result
+  local linked='' folder target result instrument=''
+  [[ "${guided}" == false ]] || instrument=.
   while read -r folder target; do
     SECONDS=0 result=PASS
     if [[ "${folder}" != "${linked}" ]]; then
       rm -f "${work}/fuzz.test"
-      go -C "${folder}" test -c -fuzz=. -ldflags='-s -w' -p="${processors}" -o="${work}/fuzz.test" . \
+      go -C "${folder}" test -c -fuzz="${instrument}" -ldflags='-s -w' -p="${processors}" -o="${work}/fuzz.test" . \
         </dev/null >"${work}/build" 2>&1 || true
       linked=${folder}
     fi

@@ -52,7 +52,7 @@ func (j *job) ready(ctx context.Context, profile string) (string, error) {
 // Two cores are too few for two suites at a time: specs fail because the API servers are slow. So
 // heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
 // to wait, for certificates or for the effects of its disruptions. The job checks is not heavy: it has
-// the lowest priority.
+// the lowest priority, and uses the processors while the suite failure waits.
 //
 // After the limit no part starts, so that the run ends, with its count, before a CI system kills it.
 func everything(ctx context.Context, j *job, limit time.Duration) error {
@@ -72,18 +72,15 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 		jobs = append(jobs,
 			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: hardened},
 			&job{name: "renewals", cluster: refcluster.DefaultName + "-certificates", heavy: true, do: renewals},
-			&job{name: "others", cluster: refcluster.DefaultName + "-others", heavy: true, do: others})
-	}
-	jobs = append(jobs, &job{name: "unit", heavy: true, do: tests})
-	if ready == nil {
-		// The last one: with five nodes more, disruptive specs of other jobs time out.
-		jobs = append(jobs, &job{name: "hosts", cluster: haCluster, heavy: true, do: manyHosts(hosts)})
+			&job{name: "others", cluster: refcluster.DefaultName + "-others", heavy: true, do: others},
+			// The last one: with five nodes more, disruptive specs of other jobs time out.
+			&job{name: "hosts", cluster: haCluster, heavy: true, do: manyHosts(hosts)})
 	}
 	return errors.Join(ready, j.parallel(ctx, jobs...))
 }
 
 // checks runs what needs no cluster and can wait.
-func checks(ctx context.Context, j *job) error { return errors.Join(verify(ctx, j), fuzz(ctx, j)) }
+func checks(ctx context.Context, j *job) error { return errors.Join(verify(ctx, j), unit(ctx, j)) }
 
 // hardened tests the profile hardened. Its cluster stays for the user.
 func hardened(ctx context.Context, j *job) error {

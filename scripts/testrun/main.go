@@ -51,6 +51,11 @@ func command() *cobra.Command {
 	}
 	add("verify", "Formatting, linters, shellcheck, generated docs, licence headers, manifests, govulncheck", verify)
 	add("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit)
+	var inputs int
+	fuzzing := add("fuzz", "Many inputs for every fuzz target, guided by coverage", func(ctx context.Context, j *job) error {
+		return fuzz(ctx, j, inputs, true)
+	})
+	fuzzing.Flags().IntVar(&inputs, "inputs", 100_000, "inputs of each fuzz target")
 	var limit time.Duration
 	all := add("all", "verify, unit, and end-to-end in all three profiles",
 		func(ctx context.Context, j *job) error { return everything(ctx, j, limit) })

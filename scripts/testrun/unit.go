@@ -48,7 +48,9 @@ func verify(ctx context.Context, j *job) error {
 }
 
 // unit runs every test that needs no cluster.
-func unit(ctx context.Context, j *job) error { return errors.Join(tests(ctx, j), fuzz(ctx, j)) }
+func unit(ctx context.Context, j *job) error {
+	return errors.Join(tests(ctx, j), fuzz(ctx, j, shortFuzz, false))
+}
 
 // tests runs the unit tests. golangci-lint runs the analyzers of go vet.
 func tests(ctx context.Context, j *job) error {
@@ -120,15 +122,19 @@ func (j *job) nestedModules() (modules []string, err error) {
 	return append(modules, "kind/registrytest", "scripts/release"), err
 }
 
-// fuzz runs each fuzz target with a thousand inputs. In parallel to other jobs it uses only one
-// processor.
-func fuzz(ctx context.Context, j *job) error {
+// shortFuzz is the number of inputs of each fuzz target in `make test` and `make unit`.
+const shortFuzz = 1000
+
+// fuzz runs each fuzz target. In parallel to other jobs it uses only one processor. If guided, coverage
+// guides the choice of inputs, and all dependencies are compiled again.
+func fuzz(ctx context.Context, j *job, inputs int, guided bool) error {
 	processors := runtime.NumCPU()
 	if j.name != "" {
 		processors = 1
 	}
-	return j.part(ctx, "fuzz targets, 1000 inputs each", func(r *result) error {
-		return j.gotestsum(ctx, r, "fuzz", ".", filepath.Join(j.root, "scripts", "fuzz.sh"), strconv.Itoa(processors))
+	return j.part(ctx, fmt.Sprintf("fuzz targets, %d inputs each", inputs), func(r *result) error {
+		return j.gotestsum(ctx, r, "fuzz", ".", filepath.Join(j.root, "scripts", "fuzz.sh"), strconv.Itoa(processors),
+			strconv.Itoa(inputs), strconv.FormatBool(guided))
 	})
 }
 
