@@ -38,10 +38,6 @@ export GOFLAGS     += -trimpath -buildvcs=false
 # The policy packages: their conditions are the rules.
 MUTATE ?= components/nodeauthorizer components/noderestriction components/nodescope components/nodescope/admission components/kubeletauth
 
-# What bulkhead-conformance contains.
-CONFORMANCE        := _output/conformance
-CONFORMANCE_SUITES := nodeauthorizer noderestriction kubeletauth nodescope attacks
-
 # An old Go is reported with what to do, before it reads go.mod.
 REFCLUSTER := ./scripts/require-go.sh && go run ./kind/cmd/refcluster
 TESTRUN    := ./scripts/require-go.sh && go run ./scripts/testrun
@@ -102,13 +98,8 @@ attack: ## make attack T=T8 [PROFILE=in-tree]: one attack of docs/attacks.md as 
 
 .PHONY: conformance
 conformance: ## the program _output/bin/bulkhead-conformance: it reports which rules any cluster enforces
-	@rm -rf $(CONFORMANCE) && mkdir -p $(CONFORMANCE)/e2e/suites $(CONFORMANCE)/docs _output/bin
 	@echo "compiling the suites and the program: some minutes without a build cache"
-	@go test -c -ldflags='-s -w' -o $(CONFORMANCE)/e2e/suites/ $(CONFORMANCE_SUITES:%=./e2e/%)
-	@go build -ldflags='-s -w' -o $(CONFORMANCE)/e2e/suites/ github.com/onsi/ginkgo/v2/ginkgo
-	@cp -r docs/examples $(CONFORMANCE)/docs/
-	@go build -ldflags="$$(bash scripts/ldflags.sh)" -o _output/bin/bulkhead-conformance ./e2e/cmd/conformance
-	@go run ./scripts/bundle -o _output/bin/bulkhead-conformance _output/bin/bulkhead-conformance $(CONFORMANCE)
+	@scripts/conformance.sh _output/bin/bulkhead-conformance _output/conformance
 	@echo "_output/bin/bulkhead-conformance --help"
 
 .PHONY: ha-full

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -60,8 +61,34 @@ func write(output, program, dir string) (err error) {
 	}
 	archive := zip.NewWriter(temporary)
 	archive.SetOffset(size)
-	if err := archive.AddFS(os.DirFS(dir)); err != nil {
+	if err := add(archive, os.DirFS(dir)); err != nil {
 		return err
 	}
 	return archive.Close()
+}
+
+// add adds all files, without their times: the same files always make the same bytes.
+func add(archive *zip.Writer, files fs.FS) error {
+	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		header.SetMode(info.Mode())
+		to, err := archive.CreateHeader(header)
+		if err != nil {
+			return err
+		}
+		from, err := files.Open(name)
+		if err != nil {
+			return err
+		}
+		defer from.Close() //nolint:errcheck // it was only read
+		_, err = io.Copy(to, from)
+		return err
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestWrite(t *testing.T) {
@@ -41,7 +42,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer archive.Close()
-	want := map[string]string{"a": "one", "sub/": "", "sub/b": ""}
+	want := map[string]string{"a": "one", "sub/b": ""}
 	for _, file := range archive.File {
 		from, err := file.Open()
 		if err != nil {
@@ -51,7 +52,7 @@ func TestWrite(t *testing.T) {
 		if err != nil || string(got) != want[file.Name] {
 			t.Errorf("%s: %q, %v", file.Name, got, err)
 		}
-		if !file.FileInfo().IsDir() && file.Mode().Perm() != 0o700 {
+		if file.Mode().Perm() != 0o700 {
 			t.Errorf("%s: mode %v", file.Name, file.Mode())
 		}
 		delete(want, file.Name)
@@ -62,6 +63,34 @@ func TestWrite(t *testing.T) {
 	info, err := os.Stat(output)
 	if err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestTheSameFilesMakeTheSameBytes(t *testing.T) {
+	var outputs []string
+	for _, age := range []time.Duration{0, time.Hour} {
+		dir, files := t.TempDir(), t.TempDir()
+		program, file := filepath.Join(dir, "program"), filepath.Join(files, "a")
+		for _, path := range []string{program, file} {
+			if err := os.WriteFile(path, []byte("one"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		changed := time.Now().Add(-age)
+		if err := os.Chtimes(file, changed, changed); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(program, program, files); err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outputs = append(outputs, string(content))
+	}
+	if outputs[0] != outputs[1] {
+		t.Error("the time of a file changes the output")
 	}
 }
 

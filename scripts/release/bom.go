@@ -8,7 +8,6 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
-	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -33,12 +32,14 @@ type bom struct {
 
 // writeBOM writes the bill of materials of the programs. It reads their modules from the programs
 // themselves.
-func writeBOM(file, version string, src source, programs map[platform][]string) error {
+func writeBOM(file, version string, src source, sets ...map[platform][]program) error {
 	b := &bom{version: version, src: src, modules: map[string]spdxPackage{}}
-	for _, p := range platforms {
-		for _, program := range programs[p] {
-			if err := b.addProgram(p, program); err != nil {
-				return fmt.Errorf("cannot list the modules of %s: %w", program, err)
+	for _, programs := range sets {
+		for _, p := range platforms {
+			for _, one := range programs[p] {
+				if err := b.addProgram(p, one); err != nil {
+					return fmt.Errorf("cannot list the modules of %s: %w", one.path, err)
+				}
 			}
 		}
 	}
@@ -49,18 +50,18 @@ func writeBOM(file, version string, src source, programs map[platform][]string) 
 	return writeBytes(file, text)
 }
 
-func (b *bom) addProgram(p platform, program string) error {
-	info, err := buildinfo.ReadFile(program)
+func (b *bom) addProgram(p platform, one program) error {
+	info, err := buildinfo.ReadFile(one.path)
 	if err != nil {
 		return err
 	}
-	digest, err := sum(program)
+	digest, err := sum(one.path)
 	if err != nil {
 		return err
 	}
 	added := spdxPackage{
-		SPDXID: "SPDXRef-" + p.String() + "-" + filepath.Base(program), Name: filepath.Base(program), VersionInfo: b.version,
-		PackageFileName:  path.Join(archiveName(b.version, p), filepath.Base(program)),
+		SPDXID: "SPDXRef-" + p.String() + "-" + filepath.Base(one.path), Name: filepath.Base(one.path), VersionInfo: b.version,
+		PackageFileName:  one.name,
 		DownloadLocation: "git+" + repository + "@" + b.src.commit,
 		Checksums:        []spdxChecksum{{"SHA256", digest}},
 		LicenseConcluded: "Apache-2.0", LicenseDeclared: "Apache-2.0", CopyrightText: "Copyright The Bulkhead Authors",

@@ -20,14 +20,14 @@ func testBOM(t *testing.T, version string, src source, names ...string) (string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs := map[platform][]string{}
+	programs := map[platform][]program{}
 	for _, p := range platforms {
 		for _, name := range names {
 			path := filepath.Join(t.TempDir(), name)
 			if err := copyFile(self, path); err != nil {
 				t.Fatal(err)
 			}
-			programs[p] = append(programs[p], path)
+			programs[p] = append(programs[p], program{path: path, name: archiveName(version, p) + "/" + name})
 		}
 	}
 	file := filepath.Join(t.TempDir(), "bom")

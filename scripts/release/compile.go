@@ -50,6 +50,19 @@ func (c compiler) compile(ctx context.Context, p platform, folder string) ([]str
 	return names, err
 }
 
+// conformance builds bulkhead-conformance into folder. It returns the path, and those of the programs that
+// bulkhead-conformance contains.
+func (c compiler) conformance(ctx context.Context, p platform, folder string) (string, []string, error) {
+	file, content := filepath.Join(folder, "bulkhead-conformance"), filepath.Join(folder, "content")
+	build := exec.CommandContext(ctx, filepath.Join(c.root, "scripts", "conformance.sh"), file, content, c.version)
+	build.Env = append(os.Environ(), c.environment(p)...)
+	if printed, err := build.CombinedOutput(); err != nil {
+		return "", nil, fmt.Errorf("cannot build bulkhead-conformance for %s: %w\n%s", p, err, printed)
+	}
+	contained, err := filepath.Glob(filepath.Join(content, "e2e", "suites", "*"))
+	return file, contained, err
+}
+
 // environment sets all that changes the bytes of a program.
 func (c compiler) environment(p platform) []string {
 	env := []string{

@@ -33,9 +33,9 @@ func imageLabels(version string, src source) map[string]string {
 }
 
 // writeImage writes an OCI image layout as a tar archive. The layout has one index, and the index
-// has an image for each platform. programs has the paths of each platform's programs. work is a
+// has an image for each platform. work is a
 // folder for temporary files.
-func writeImage(path, version string, src source, programs map[platform][]string, work string) error {
+func writeImage(path, version string, src source, programs map[platform][]program, work string) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range platforms {
 		image, err := platformImage(version, src, p, programs[p], work)
@@ -68,10 +68,10 @@ func writeImage(path, version string, src source, programs map[platform][]string
 }
 
 // platformImage returns an image with one layer, which has the programs in the root folder.
-func platformImage(version string, src source, p platform, programs []string, work string) (v1.Image, error) {
+func platformImage(version string, src source, p platform, programs []program, work string) (v1.Image, error) {
 	var entries []entry
-	for _, program := range programs {
-		entries = append(entries, entry{name: filepath.Base(program), path: program, mode: 0o755})
+	for _, one := range programs {
+		entries = append(entries, entry{name: filepath.Base(one.path), path: one.path, mode: 0o755})
 	}
 	archive := filepath.Join(work, "layer-"+p.String()+".tar")
 	if err := tarFile(archive, src.time, entries); err != nil {

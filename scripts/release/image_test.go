@@ -22,12 +22,14 @@ import (
 var testSource = source{commit: "0123456789abcdef0123456789abcdef01234567", time: commitTime}
 
 // testPrograms returns two programs for each platform, with different content.
-func testPrograms(t *testing.T) map[platform][]string {
+func testPrograms(t *testing.T) map[platform][]program {
 	t.Helper()
-	programs := map[platform][]string{}
+	programs := map[platform][]program{}
 	for _, p := range platforms {
 		folder := t.TempDir()
-		programs[p] = []string{write(t, folder, "b", "b of "+p.String()), write(t, folder, "a", "a of "+p.String())}
+		programs[p] = []program{
+			{path: write(t, folder, "b", "b of "+p.String())}, {path: write(t, folder, "a", "a of "+p.String())},
+		}
 	}
 	return programs
 }

@@ -27,6 +27,12 @@ type release struct {
 	log        io.Writer
 }
 
+// program is a file that was compiled.
+type program struct {
+	// path is where it was built, and name is its path in the release.
+	path, name string
+}
+
 func archiveName(version string, p platform) string { return "bulkhead-" + version + "-" + p.String() }
 
 // build builds the release. It checks everything that can be checked before it compiles.
@@ -47,10 +53,14 @@ func (r release) build(ctx context.Context) error {
 	if err := writeBytes(filepath.Join(files, "release-notes.md"), []byte(notes)); err != nil {
 		return err
 	}
-	programs := map[platform][]string{}
+	programs, conformance := map[platform][]program{}, map[platform][]program{}
 	for _, p := range platforms {
 		fmt.Fprintf(r.log, "building the programs for %s\n", p)
 		if programs[p], err = r.programs(ctx, src, p, work, files); err != nil {
+			return err
+		}
+		fmt.Fprintf(r.log, "building bulkhead-conformance for %s\n", p)
+		if conformance[p], err = r.conformance(ctx, p, work, files); err != nil {
 			return err
 		}
 	}
@@ -60,7 +70,7 @@ func (r release) build(ctx context.Context) error {
 		return err
 	}
 	bill := filepath.Join(files, "bulkhead-"+r.version+".spdx.json")
-	if err := writeBOM(bill, r.version, src, programs); err != nil {
+	if err := writeBOM(bill, r.version, src, programs, conformance); err != nil {
 		return err
 	}
 	if now, err := readSource(ctx, r.root); err != nil || now != src {
@@ -110,24 +120,42 @@ func replaceable(folder string) error {
 }
 
 // programs builds the programs of a platform, and writes their archive and the program bulkhead.
-func (r release) programs(ctx context.Context, src source, p platform, work, files string) ([]string, error) {
+func (r release) programs(ctx context.Context, src source, p platform, work, files string) ([]program, error) {
 	folder := filepath.Join(work, p.String())
-	names, err := compiler{root: r.root, version: r.version, cache: r.cache}.compile(ctx, p, folder)
+	names, err := r.compiler().compile(ctx, p, folder)
 	if err != nil {
 		return nil, err
 	}
 	top := archiveName(r.version, p)
 	entries := []entry{{name: top + "/LICENSE", path: filepath.Join(r.root, "LICENSE"), mode: 0o644}}
-	var paths []string
+	var built []program
 	for _, name := range names {
-		path := filepath.Join(folder, name)
-		paths = append(paths, path)
-		entries = append(entries, entry{name: top + "/" + name, path: path, mode: 0o755})
+		one := program{path: filepath.Join(folder, name), name: top + "/" + name}
+		built = append(built, one)
+		entries = append(entries, entry{name: one.name, path: one.path, mode: 0o755})
 	}
 	if err := tarGzFile(filepath.Join(files, top+".tar.gz"), src.time, entries); err != nil {
 		return nil, err
 	}
-	return paths, copyFile(filepath.Join(folder, "bulkhead"), filepath.Join(files, "bulkhead-"+p.String()))
+	return built, copyFile(filepath.Join(folder, "bulkhead"), filepath.Join(files, "bulkhead-"+p.String()))
+}
+
+// conformance builds bulkhead-conformance of a platform, and returns it and the programs in it.
+func (r release) conformance(ctx context.Context, p platform, work, files string) ([]program, error) {
+	file, contained, err := r.compiler().conformance(ctx, p, filepath.Join(work, p.String()+"-conformance"))
+	if err != nil {
+		return nil, err
+	}
+	name := "bulkhead-conformance-" + p.String()
+	built := []program{{path: file, name: name}}
+	for _, path := range contained {
+		built = append(built, program{path: path, name: name + "/" + filepath.Base(path)})
+	}
+	return built, copyFile(file, filepath.Join(files, name))
+}
+
+func (r release) compiler() compiler {
+	return compiler{root: r.root, version: r.version, cache: r.cache}
 }
 
 // finish writes the sums, signs them, and puts the files in their place.

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// testCheckout returns a repository with two programs that do nothing, and this repository's
-// script for the version.
+// testCheckout returns a repository with two programs that do nothing, this repository's script for
+// the version, and a script that builds one of the programs in place of bulkhead-conformance.
 func testCheckout(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -26,10 +26,12 @@ func testCheckout(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{
-		"go.mod":                   "module github.com/bulkhead-k8s/bulkhead\n\ngo 1.26.0\n",
-		"LICENSE":                  "text",
-		"docs/CHANGELOG.md":        "# Changes\n\n## Unreleased\n\n- next\n\n## v0.2.0\n\n- new\n",
-		"scripts/ldflags.sh":       string(script),
+		"go.mod":             "module github.com/bulkhead-k8s/bulkhead\n\ngo 1.26.0\n",
+		"LICENSE":            "text",
+		"docs/CHANGELOG.md":  "# Changes\n\n## Unreleased\n\n- next\n\n## v0.2.0\n\n- new\n",
+		"scripts/ldflags.sh": string(script),
+		"scripts/conformance.sh": "#!/bin/sh -e\ncd \"$(dirname \"$0\")/..\"\nmkdir -p \"$2/e2e/suites\"\n" +
+			"go build -o \"$1\" ./components/cmd/a\ngo build -o \"$2/e2e/suites/nodescope.test\" ./components/cmd/a\n",
 		"components/cmd/a/main.go": "package main\n\nfunc main() {}\n",
 		"components/cmd/bulkhead/main.go": "package main\n\n" +
 			"import \"github.com/bulkhead-k8s/bulkhead/components/internal/version\"\n\n" +
@@ -132,14 +134,18 @@ func checkFiles(t *testing.T, folder string) {
 	for _, file := range files {
 		names = append(names, file.Name())
 	}
-	const want = "SHA256SUMS SHA256SUMS.sig bulkhead-linux-amd64 bulkhead-linux-arm64 bulkhead-v0.2.0-image.tar " +
-		"bulkhead-v0.2.0-linux-amd64.tar.gz bulkhead-v0.2.0-linux-arm64.tar.gz bulkhead-v0.2.0.spdx.json release-notes.md"
+	const want = "SHA256SUMS SHA256SUMS.sig bulkhead-conformance-linux-amd64 bulkhead-conformance-linux-arm64 " +
+		"bulkhead-linux-amd64 bulkhead-linux-arm64 bulkhead-v0.2.0-image.tar bulkhead-v0.2.0-linux-amd64.tar.gz bulkhead-v0.2.0-linux-arm64.tar.gz bulkhead-v0.2.0.spdx.json release-notes.md"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("files\n%s, want\n%s", got, want)
 	}
 	printed, err := exec.Command(filepath.Join(folder, "bulkhead-"+runtime.GOOS+"-"+runtime.GOARCH)).CombinedOutput()
 	if err != nil || string(printed) != "v0.2.0\n" {
 		t.Errorf("the program prints the version %q, %v", printed, err)
+	}
+	bill, err := os.ReadFile(filepath.Join(folder, "bulkhead-v0.2.0.spdx.json"))
+	if err != nil || !strings.Contains(string(bill), `"bulkhead-conformance-linux-arm64/nodescope.test"`) {
+		t.Errorf("the bill of materials does not list the suites: %v\n%s", err, bill)
 	}
 	notes, err := os.ReadFile(filepath.Join(folder, "release-notes.md"))
 	if string(notes) != "# Bulkhead v0.2.0\n\n- new\n" {
@@ -192,7 +198,7 @@ func TestCheckReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "have the same 7 files") {
+	if !strings.Contains(out.String(), "have the same 9 files") {
 		t.Error(out.String())
 	}
 }
