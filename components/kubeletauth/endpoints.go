@@ -219,8 +219,8 @@ var servedBy = map[string]string{"checkpoint": "POST", "debug/flags": "PUT"}
 
 // ServerPaths returns the rights that rule KA-VAP-1 requires. They are the rights that [Strict]
 // requires at the node's port. An admission policy does not see the HTTP method. So the verb is
-// that of the method that the kubelet serves. With another method, the proxy denies the API
-// server's request, because the API server's ClusterRole has only these verbs.
+// that of the method that the kubelet serves. With another method, the proxy decides by the rights
+// of the API server's ClusterRoles.
 func ServerPaths() []ServerPath {
 	var paths []ServerPath
 	for _, prefix := range slices.Concat(firstSegments, []string{"debug/flags", "*"}) {

@@ -15,9 +15,9 @@ var aroundRules = []rules.Rule{
 	},
 	{
 		ID: RuleStream,
-		Description: "A stream ends when its right ends. While it is open, the proxy checks at the API server, " +
-			"past every cache, who the caller is and whether the request is still allowed. If not, it closes the " +
-			"stream.",
+		Description: "A stream ends when its right ends. While it is open, the proxy checks at the API server " +
+			"who the caller is and whether the request is still allowed. No cached answer counts that is older than " +
+			"5 s. If the request is not allowed, the proxy closes the stream.",
 		Source:    "Bulkhead: the kubelet asks once, and its streams have no end",
 		Extension: true,
 	},

@@ -167,8 +167,8 @@ func (o *options) addLimits(fs *pflag.FlagSet) {
 	fs.DurationVar(&l.StreamIdle, "streaming-connection-idle-timeout", l.StreamIdle,
 		"How long a stream may carry nothing.")
 	fs.DurationVar(&l.StreamRecheck, "stream-recheck-interval", l.StreamRecheck,
-		"How often the API server is asked again, past every cache, who has a stream and whether they may. It is at most "+
-			"as long as --authorization-webhook-cache-authorized-ttl and --authentication-token-webhook-cache-ttl, where "+
-			"these are not 0. A stream is first asked about after 10 s. If the API server gives no answer for as long again, "+
-			"the stream ends.")
+		"How often the API server is asked again who has a stream and whether they may. No cached answer counts that is "+
+			"older than 5 s. The interval is at most as long as --authorization-webhook-cache-authorized-ttl and "+
+			"--authentication-token-webhook-cache-ttl, where these are not 0. A stream is first asked about after 10 s. If "+
+			"the API server gives no answer for as long again, the stream ends.")
 }

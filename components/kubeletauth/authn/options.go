@@ -66,9 +66,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"Audiences of tokens for kubelets. Tokens for the API server only are valid too, unless rule KA-AUD-1 is enforced.")
 	fs.Float64Var(&o.ClientReviews.PerSecond, "authentication-token-review-client-qps", o.ClientReviews.PerSecond,
 		"TokenReviews a second for one client address (IPv6: its /64), of tokens that were never valid before. More are "+
-			"answered 429, also for others at the address. Each token that was valid before has the same rate of its own.")
+			"answered 429, also for others at the address. Tokens of one user that were valid before have the same rate, apart.")
 	fs.IntVar(&o.ClientReviews.Burst, "authentication-token-review-client-burst", o.ClientReviews.Burst,
-		"Burst of TokenReviews for one client address, or for one token that was valid before.")
+		"Burst of TokenReviews for one client address, or for tokens of one user that were valid before.")
 	fs.Float64Var(&o.Reviews.PerSecond, "authentication-token-review-qps", o.Reviews.PerSecond,
 		"TokenReviews a second for all tokens that were never valid before, and as many again for all that were. More are "+
 			"answered 429.")
