@@ -21,25 +21,21 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// proxiesReplaced waits for the end of a rollout of kubelet-auth-proxy.
-const proxiesReplaced = "kubectl --kubeconfig=/etc/kubernetes/admin.conf -n kube-system rollout status --timeout=5m " +
-	"daemonset/" + KubeletProxy
-
 // installWorker applies the settings of the cluster on the worker, when the pod of its proxy has them.
 func installWorker(ctx context.Context, says string) {
 	GinkgoHelper()
-	suite.EventuallyOnControlPlane(ctx, 7*time.Minute, proxiesReplaced)
+	replaceWorkersProxy(ctx)
 	Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(ContainSubstring(says))
 }
 
-// replaceWorkersProxy gives the worker's proxy the new settings. The rollout itself waits for the joined
-// machine, which has no image of Bulkhead.
+// replaceWorkersProxy gives the worker's proxy the new settings, without the wait for the other nodes: the
+// rollout would wait for a joined machine, which has no image of Bulkhead.
 func replaceWorkersProxy(ctx context.Context) {
 	GinkgoHelper()
 	const proxyOf = "kubectl -n kube-system %s pods --selector=app.kubernetes.io/name=kubelet-auth-proxy" +
 		" --field-selector=spec.nodeName=%s"
 	suite.OnControlPlane(ctx, asAdmin+fmt.Sprintf(proxyOf, "delete", suite.Worker))
-	suite.EventuallyOnControlPlane(ctx, 2*time.Minute, asAdmin+fmt.Sprintf(proxyOf,
+	suite.EventuallyOnControlPlane(ctx, 7*time.Minute, asAdmin+fmt.Sprintf(proxyOf,
 		"wait --for=condition=Ready --timeout=10s", suite.Worker))
 }
 

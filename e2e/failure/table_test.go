@@ -52,7 +52,10 @@ var _ = Describe("a running workload and", Serial, Ordered, ContinueOnFailure,
 	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), Denies("NA-SECRET-1"), func() {
 		var w *workload
 
-		BeforeAll(func(ctx SpecContext) { w = startWorkload(ctx) })
+		BeforeAll(func(ctx SpecContext) {
+			TakeMachine(ctx)
+			w = startWorkload(ctx)
+		})
 
 		for place, d := range disruptions() {
 			label := Label(reliability.Label(d.name))
@@ -89,7 +92,6 @@ type observation struct {
 // answered as before.
 func (w *workload) survives(ctx context.Context, d disruption, lasts time.Duration) *observation {
 	GinkgoHelper()
-	TakeMachine(ctx)
 	suite.AwaitProxies(ctx)
 	p := startProbes(w.probes())
 	DeferCleanup(p.end)

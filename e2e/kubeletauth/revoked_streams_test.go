@@ -70,7 +70,7 @@ func endsWithin(open *Connection, limit time.Duration) (time.Duration, error) {
 // This proxy caches answers for 5 minutes, far longer than the specs take. So if a stream ends, the
 // recheck did not use the cache.
 var _ = Describe("with answers cached for 5 minutes, an open stream", Ordered, ContinueOnFailure,
-	Label(OnHost, OnHardened, Slow), func() {
+	Label(OnHost, OnHardened, Slow), SpecPriority(1), func() {
 		var (
 			port *Port
 			pod  execPaths

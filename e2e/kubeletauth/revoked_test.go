@@ -28,7 +28,7 @@ func denies(ctx context.Context, port *Port, who Caller) func() (bool, error) {
 }
 
 // The list is the cluster's ConfigMap, which the kubelet mounts into the node's own proxy.
-var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailure, Label(OnHardened, Slow), func() {
+var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailure, Label(OnHardened, Slow), SpecPriority(1), func() {
 	var (
 		port                *Port
 		holder, token       *Identity

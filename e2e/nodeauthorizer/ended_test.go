@@ -49,7 +49,7 @@ func end(ctx context.Context, pod *corev1.Pod) {
 
 // The rights from a pod while it runs and, after it has ended, during the grace. revocation_test.go
 // covers deletion.
-var _ = Describe("a pod that has ended", Ordered, Label(Slow), Attack("T23"), func() {
+var _ = Describe("a pod that has ended", Ordered, Label(Slow), SpecPriority(1), Attack("T23"), func() {
 	var (
 		env    *Env
 		node   *Identity

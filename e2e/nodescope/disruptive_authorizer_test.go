@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	hung = 30 * time.Second
+	hung = 10 * time.Second
 	// sent is shorter than a request to a hung process would take: the API server waits for three
 	// seconds.
 	sent = 2 * time.Second

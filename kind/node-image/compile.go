@@ -9,10 +9,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
 
@@ -71,7 +73,8 @@ func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
 }
 
 func (b *Builder) goEnv() []string {
-	return append(b.Engine.Info.Platform.Env(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off")
+	return append(slices.Concat(b.Engine.Info.Platform.Env(), host.CompilerEnv()),
+		"CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off")
 }
 
 // ldflags returns the flags that set the version in Kubernetes programs. Without them, kubeadm and

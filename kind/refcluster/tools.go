@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
@@ -133,8 +134,9 @@ func (w Workshop) versionFlags(ctx context.Context, log io.Writer) string {
 func (w Workshop) build(ctx context.Context, log io.Writer, platform host.Platform, ldflags, dir, output string,
 	packages ...string) error {
 	return progress.Command{
-		Dir:  dir,
-		Env:  append(platform.Env(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"),
+		Dir: dir,
+		Env: append(slices.Concat(platform.Env(), host.CompilerEnv()),
+			"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"),
 		Args: append([]string{"go", "build", "-trimpath", "-ldflags=" + ldflags, "-o", output}, packages...),
 	}.Run(ctx, log)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
@@ -51,8 +52,9 @@ func (j *job) ready(ctx context.Context, profile string) (string, error) {
 //
 // Two cores are too few for two suites at a time: specs fail because the API servers are slow. So
 // heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
-// to wait, for certificates or for the effects of its disruptions. The job checks is not heavy: it has
-// the lowest priority, and uses the processors while the suite failure waits.
+// to wait, for certificates or for the effects of its disruptions. The jobs checks and unit are not heavy:
+// they have the lowest priority. Unit tests measure times, too, so they begin when the suite failure does,
+// which mostly waits.
 //
 // After the limit no part starts, so that the run ends, with its count, before a CI system kills it.
 func everything(ctx context.Context, j *job, limit time.Duration) error {
@@ -67,27 +69,36 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 	if ready == nil {
 		ready = j.compileSuites(ctx)
 	}
-	jobs := []*job{{name: "checks", do: checks}}
+	jobs := []*job{{name: "checks", do: verify}}
 	if ready == nil {
+		calm := make(chan struct{})
 		jobs = append(jobs,
-			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: hardened},
+			&job{name: "unit", do: func(ctx context.Context, j *job) error {
+				return errors.Join(j.wait(ctx, calm), unit(ctx, j))
+			}},
+			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: func(ctx context.Context, j *job) error {
+				return hardened(ctx, j, sync.OnceFunc(func() { close(calm) }))
+			}},
 			&job{name: "renewals", cluster: refcluster.DefaultName + "-certificates", heavy: true, do: renewals},
 			&job{name: "others", cluster: refcluster.DefaultName + "-others", heavy: true, do: others},
 			// The last one: with five nodes more, disruptive specs of other jobs time out.
 			&job{name: "hosts", cluster: haCluster, heavy: true, do: manyHosts(hosts)})
+	} else {
+		jobs = append(jobs, &job{name: "unit", do: unit})
 	}
 	return errors.Join(ready, j.parallel(ctx, jobs...))
 }
 
-// checks runs what needs no cluster and can wait.
-func checks(ctx context.Context, j *job) error { return errors.Join(verify(ctx, j), unit(ctx, j)) }
-
-// hardened tests the profile hardened. Its cluster stays for the user.
-func hardened(ctx context.Context, j *job) error {
+// hardened tests the profile hardened. Its cluster stays for the user. It calls calm when its suites no
+// longer need all processors.
+func hardened(ctx context.Context, j *job, calm func()) error {
+	defer calm()
 	if err := j.up(ctx, "hardened", "--fresh"); err != nil {
 		return err
 	}
-	err := j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl, disruptiveFailure)
+	err := j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl)
+	calm()
+	err = errors.Join(err, j.specs(ctx, "hardened", disruptiveFailure))
 	j.unblock()
 	return errors.Join(err, j.specs(ctx, "hardened", otherDisruptive...))
 }

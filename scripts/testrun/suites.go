@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bulkhead-k8s/bulkhead/kind/host"
 )
 
 // selection is the specs of one call of Ginkgo: the specs in suites that match the label filter. If
@@ -96,7 +98,8 @@ func (j *job) compileSuites(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("cannot find out the version: %w", err)
 		}
-		args := []string{"go", "test", "-c", "-ldflags=" + strings.TrimSpace(string(flags)), "-o", j.path("suites") + "/"}
+		args := append([]string{"env"}, host.CompilerEnv()...)
+		args = append(args, "go", "test", "-c", "-ldflags="+strings.TrimSpace(string(flags)), "-o", j.path("suites")+"/")
 		for _, suite := range suites {
 			args = append(args, "./e2e/"+suite)
 			err := os.Symlink(filepath.Join("..", "..", "_output", "suites", suite+".test"), j.compiled(suite))
