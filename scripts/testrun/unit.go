@@ -48,11 +48,9 @@ func verify(ctx context.Context, j *job) error {
 }
 
 // unit runs every test that needs no cluster.
-func unit(ctx context.Context, j *job) error {
-	return errors.Join(tests(ctx, j), fuzz(ctx, j, shortFuzz, false))
-}
+func unit(ctx context.Context, j *job) error { return errors.Join(tests(ctx, j), modules(ctx, j)) }
 
-// tests runs the unit tests. golangci-lint runs the analyzers of go vet.
+// tests runs the unit tests of the root module. golangci-lint runs the analyzers of go vet.
 func tests(ctx context.Context, j *job) error {
 	concurrent, sequential, err := j.packages(ctx)
 	if err != nil {
@@ -64,28 +62,33 @@ func tests(ctx context.Context, j *job) error {
 			return err
 		}
 		return j.gotestsum(ctx, r, "unit", ".", append([]string{
-			"env", "CGO_ENABLED=1", "go", "test", "-vet=off", "-json", "-race", "-timeout=15m",
+			"env", "CGO_ENABLED=1", "go", "test", "-vet=off", "-json", "-race", "-timeout=30m",
 		}, concurrent...)...)
 	})
 	errs = errors.Join(errs, j.part(ctx, "unit tests of the installer and the suites", func(r *result) error {
-		return j.gotestsum(ctx, r, "unit-sequential", ".", append([]string{"go", "test", "-vet=off", "-json", "-timeout=15m"},
+		return j.gotestsum(ctx, r, "unit-sequential", ".", append([]string{"go", "test", "-vet=off", "-json", "-timeout=30m"},
 			sequential...)...)
 	}))
+	return errs
+}
+
+// modules runs the tests of the nested modules, and the fuzz targets of all.
+func modules(ctx context.Context, j *job) error {
 	// The tests of the pages of reports need a browser and a font. Without them they are skipped.
 	browser := map[string]string{"chromium": "chromium fonts-dejavu-core"}
 	if err := host.Install(ctx, j.out, browser); err != nil {
 		fmt.Fprintln(j.out, "tests of the pages of reports are skipped, because there is no browser:", err)
 	}
-	modules, err := j.nestedModules()
+	nested, errs := j.nestedModules()
 	// The tests of nested modules call upstream's code millions of times, in sequence. The race
 	// detector finds nothing there, and makes the tests ten times slower.
-	for _, module := range modules {
+	for _, module := range nested {
 		errs = errors.Join(errs, j.part(ctx, "tests of "+module, func(r *result) error {
 			name := strings.ReplaceAll(module, "/", "-")
 			return j.gotestsum(ctx, r, name, module, "go", "test", "-vet=off", "-json", "-timeout=10m", "./...")
 		}))
 	}
-	return errors.Join(errs, err)
+	return errors.Join(errs, fuzz(ctx, j, shortFuzz, false))
 }
 
 // packages returns the packages of the root module. Sequential ones are tested without the race

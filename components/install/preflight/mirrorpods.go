@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -44,7 +45,7 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 	refused := 0
 	for i := range pods {
 		d := rules.Review(ctx, madeAnew(&pods[i]))
-		if d.Allowed() {
+		if d.Allowed() || withoutNode(ctx, in, &pods[i]) {
 			continue
 		}
 		if refused++; refused <= mostNamed {
@@ -60,6 +61,13 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 			fmt.Sprintf("%d of %d would be denied: their static pods run on, but the API does not show them after a restart. "+
 				"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into "+
 				"mirrorPods.allowedAnnotations of node-restriction's configuration", refused, len(pods))}), nil
+}
+
+// withoutNode reports whether the pod's Node was deleted. Then no kubelet creates the mirror pod again, and
+// kube-controller-manager is about to delete it.
+func withoutNode(ctx context.Context, in Input, pod *corev1.Pod) bool {
+	_, err := in.Client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, metav1.GetOptions{})
+	return apierrors.IsNotFound(err)
 }
 
 func mirrorPods(ctx context.Context, in Input) ([]corev1.Pod, error) {

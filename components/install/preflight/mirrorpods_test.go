@@ -69,6 +69,8 @@ func TestMirrorPods(t *testing.T) {
 		{"foreign settings in kube-system stay", enforcing, []runtime.Object{
 			namespaceWith("kube-system", map[string]string{"node.kubernetes.io/mirror.allowed": "false"}),
 			staticPod("kube-system", "etcd")}, []string{`[NR-MIRROR-1]`}},
+		{"the pod of a Node that was deleted is ignored", enforcing,
+			[]runtime.Object{staticPod("default", "web", func(p *corev1.Pod) { p.Spec.NodeName = "gone" })}, nil},
 		{"other pods are ignored", enforcing,
 			[]runtime.Object{staticPod("default", "web", func(p *corev1.Pod) { p.Annotations = nil })}, nil},
 		{"a policy that only warns is not asked",
