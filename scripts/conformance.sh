@@ -16,9 +16,11 @@ output=$1 content=$2 version=${3:-}
 main() {
   local flags
   flags=$(scripts/ldflags.sh ${version:+"${version}"})
-  rm -rf "${content}"
+  # go build would keep an old program that has the same code, with what bundle has added to it.
+  rm -rf "${content}" "${output}"
   mkdir -p "${content}/e2e/suites" "${content}/docs" "$(dirname "${output}")"
-  go test -c -ldflags='-s -w' -o "${content}/e2e/suites/" \
+  # Reports name the version of the suites.
+  go test -c -ldflags="${flags}" -o "${content}/e2e/suites/" \
     ./e2e/nodeauthorizer ./e2e/noderestriction ./e2e/kubeletauth ./e2e/nodescope ./e2e/attacks
   go build -ldflags='-s -w' -o "${content}/e2e/suites/" github.com/onsi/ginkgo/v2/ginkgo
   cp -r docs/examples "${content}/docs/"

@@ -99,7 +99,7 @@ type Answer struct {
 // NewResults returns results of a suite that belongs to this program's version of Bulkhead.
 func NewResults(suite, profile string, started time.Time, duration time.Duration) *Results {
 	return &Results{
-		Suite: suite, Profile: profile, BulkheadVersion: version.Get().Version, Started: started.UTC(), Duration: duration,
+		Suite: suite, Profile: profile, BulkheadVersion: ProgramVersion(), Started: started.UTC(), Duration: duration,
 	}
 }
 
@@ -179,3 +179,6 @@ func parse(data []byte) (*Results, error) {
 	}
 	return &r, nil
 }
+
+// ProgramVersion returns the version of Bulkhead that the running program was built from.
+func ProgramVersion() string { return version.Get().Version }

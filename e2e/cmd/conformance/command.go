@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
 )
 
 const help = `Conformance runs Bulkhead's end-to-end suites against a cluster, and reports which rules the cluster
@@ -46,6 +48,7 @@ func newCommand() *cobra.Command {
 		Example: `  bulkhead-conformance --kubeconfig=admin.conf
   bulkhead-conformance --context=staging --node-exec='ssh root@{node}' --output-dir=report
   bulkhead-conformance --suites=nodeauthorizer,noderestriction`,
+		Version:       isolationreport.ProgramVersion(),
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -180,3 +180,13 @@ func expectError(t *testing.T, err error, text string) {
 		t.Errorf("error %v, want %q", err, text)
 	}
 }
+
+func TestVersion(t *testing.T) {
+	var out strings.Builder
+	cmd := newCommand()
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"--version"})
+	if err := cmd.Execute(); err != nil || out.String() != "bulkhead-conformance version dev\n" {
+		t.Errorf("it prints %q, %v", &out, err)
+	}
+}
