@@ -28,68 +28,69 @@ func denies(ctx context.Context, port *Port, who Caller) func() (bool, error) {
 }
 
 // The list is the cluster's ConfigMap, which the kubelet mounts into the node's own proxy.
-var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailure, Label(OnHardened, Slow), SpecPriority(1), func() {
-	var (
-		port                *Port
-		holder, token       *Identity
-		stolen, otherCaller Caller
-		stolenToken, other  Caller
-		node, otherNode     Caller
-	)
+var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailure, SpecPriority(1),
+	Label(OnHardened, Slow), func() {
+		var (
+			port                *Port
+			holder, token       *Identity
+			stolen, otherCaller Caller
+			stolenToken, other  Caller
+			node, otherNode     Caller
+		)
 
-	BeforeAll(func(ctx SpecContext) {
-		port = kubelet(ctx)
-		holder = identity(ctx, healthy)
-		stolen = must(holder.Caller())
-		otherCaller = must(must(suite.CertifiedUser(ctx, holder.User)).Caller())
-		stolenToken, other = bearer(ctx, "", healthy), bearer(ctx, "", healthy)
-		token = suite.AsBearer(must(suite.ReadToken(ctx, stolenToken.Token)))
-		for _, who := range []Caller{stolen, otherCaller, stolenToken, other} {
-			// The request succeeds before the revocation, so the later denial is due to the list.
-			Expect(send(ctx, port, who, health).Code).To(Equal(http.StatusOK))
-		}
-		node = must(must(suite.Certified(ctx, suite.Env().Own)).Caller())
-		otherNode = must(must(suite.Certified(ctx, suite.Env().Other)).Caller())
-		Expect(send(ctx, port, node, health).Code).To(Equal(http.StatusForbidden))
-		suite.Env().Revoke(ctx, holder.CredentialID())
-		suite.Env().Revoke(ctx, token.CredentialID())
-		suite.Env().Revoke(ctx, revocationlist.IDOfNode(suite.Env().Own))
-		for _, who := range []Caller{stolen, stolenToken, node} {
-			Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(),
-				"the list has come to the node")
-		}
-	}, NodeTimeout(2*distributed))
+		BeforeAll(func(ctx SpecContext) {
+			port = kubelet(ctx)
+			holder = identity(ctx, healthy)
+			stolen = must(holder.Caller())
+			otherCaller = must(must(suite.CertifiedUser(ctx, holder.User)).Caller())
+			stolenToken, other = bearer(ctx, "", healthy), bearer(ctx, "", healthy)
+			token = suite.AsBearer(must(suite.ReadToken(ctx, stolenToken.Token)))
+			for _, who := range []Caller{stolen, otherCaller, stolenToken, other} {
+				// The request succeeds before the revocation, so the later denial is due to the list.
+				Expect(send(ctx, port, who, health).Code).To(Equal(http.StatusOK))
+			}
+			node = must(must(suite.Certified(ctx, suite.Env().Own)).Caller())
+			otherNode = must(must(suite.Certified(ctx, suite.Env().Other)).Caller())
+			Expect(send(ctx, port, node, health).Code).To(Equal(http.StatusForbidden))
+			suite.Env().Revoke(ctx, holder.CredentialID())
+			suite.Env().Revoke(ctx, token.CredentialID())
+			suite.Env().Revoke(ctx, revocationlist.IDOfNode(suite.Env().Own))
+			for _, who := range []Caller{stolen, stolenToken, node} {
+				Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(),
+					"the list has come to the node")
+			}
+		}, NodeTimeout(2*distributed))
 
-	It("is denied as a client certificate", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
-		_, line := expectClaim(ctx, port, stolen, health, http.StatusUnauthorized)
-		Expect(line.User).To(BeEmpty())
-	})
-
-	It("does not affect another certificate of the same user", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"),
-		func(ctx SpecContext) {
-			expectClaim(ctx, port, otherCaller, health)
+		It("is denied as a client certificate", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
+			_, line := expectClaim(ctx, port, stolen, health, http.StatusUnauthorized)
+			Expect(line.User).To(BeEmpty())
 		})
 
-	It("is denied as a token", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
-		expectClaim(ctx, port, stolenToken, health, http.StatusUnauthorized)
-	})
+		It("does not affect another certificate of the same user", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"),
+			func(ctx SpecContext) {
+				expectClaim(ctx, port, otherCaller, health)
+			})
 
-	It("does not affect another token", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		expectClaim(ctx, port, other, health)
-	})
+		It("is denied as a token", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
+			expectClaim(ctx, port, stolenToken, health, http.StatusUnauthorized)
+		})
 
-	It("is denied as a certificate of a node whose name is on the list", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
-		expectClaim(ctx, port, node, health, http.StatusUnauthorized)
-		// The rights decide about a node that is not on the list. It has none.
-		Expect(send(ctx, port, otherNode, health).Code).To(Equal(http.StatusForbidden))
-	})
+		It("does not affect another token", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+			expectClaim(ctx, port, other, health)
+		})
 
-	It("is accepted again after its removal from the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-		suite.Env().Unrevoke(ctx, holder.CredentialID())
-		Eventually(ctx, denies(ctx, port, stolen)).WithTimeout(distributed).WithPolling(time.Second).Should(BeFalse())
-		expectClaim(ctx, port, stolen, health)
-	}, NodeTimeout(2*distributed))
-})
+		It("is denied as a certificate of a node whose name is on the list", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
+			expectClaim(ctx, port, node, health, http.StatusUnauthorized)
+			// The rights decide about a node that is not on the list. It has none.
+			Expect(send(ctx, port, otherNode, health).Code).To(Equal(http.StatusForbidden))
+		})
+
+		It("is accepted again after its removal from the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+			suite.Env().Unrevoke(ctx, holder.CredentialID())
+			Eventually(ctx, denies(ctx, port, stolen)).WithTimeout(distributed).WithPolling(time.Second).Should(BeFalse())
+			expectClaim(ctx, port, stolen, health)
+		}, NodeTimeout(2*distributed))
+	})
 
 // The second proxy never reads the list's file: it reads the saved state of the first proxy.
 var _ = Describe("a revocation list that was removed", Ordered, Label(OnHost, OnHardened, Slow), func() {

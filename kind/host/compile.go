@@ -8,12 +8,13 @@ import (
 	"os"
 )
 
-// memoryToHurry is enough for a compiler on each of eight processors.
+// memoryToHurry is enough for one linker and eight compilers, which take up to 640 MB each.
 const memoryToHurry = 12 << 30
 
-// CompilerEnv returns settings for Go's compiler where it runs for minutes. On a machine with enough memory,
-// it collects garbage less often: it then takes a seventh less time, and up to 3 GB for a program. A user's GOGC stays. Do not
-// use these settings for tests: they would run with them, too.
+// CompilerEnv returns settings for Go's compiler where it runs for minutes. On a machine with enough
+// memory, it collects garbage less often. It then takes a seventh less time, and linking a program of
+// Kubernetes takes up to 3 GB. A user's GOGC stays. Do not use these settings for tests: they would run with
+// them, too.
 func CompilerEnv() []string { return compilerEnv(os.DirFS("/"), os.Getenv("GOGC")) }
 
 func compilerEnv(root fs.FS, gogc string) []string {
