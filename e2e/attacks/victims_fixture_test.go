@@ -91,15 +91,26 @@ func chosenVictim(ctx context.Context, r *Run) {
 	GinkgoHelper()
 	victim(ctx, r)
 	if !r.Protected {
-		Expect(scheduled(ctx, r, preferring(r)).Spec.NodeName).To(Equal(r.Other), "before the attack")
+		scheduledTo(ctx, r, r.Other)
 	}
 }
 
-// landsHere proves that the next pod, which prefers the victim, comes to the attacker's node.
+// scheduledTo returns a pod that prefers the victim, and that the scheduler puts on a node. Another pod
+// follows one that came to another node: the scheduler reads Nodes and pods from two watches, so it can
+// see a pod before a change of a Node that was made earlier.
+func scheduledTo(ctx context.Context, r *Run, node string) (pod *corev1.Pod) {
+	GinkgoHelper()
+	Eventually(ctx, func() string {
+		pod = scheduled(ctx, r, preferring(r))
+		return pod.Spec.NodeName
+	}).WithTimeout(PodStart).WithPolling(time.Second).Should(Equal(node))
+	return pod
+}
+
+// landsHere proves that pods that prefer the victim now come to the attacker's node.
 func landsHere(ctx context.Context, r *Run, _ Answer) {
 	GinkgoHelper()
-	pod := scheduled(ctx, r, preferring(r))
-	Expect(pod.Spec.NodeName).To(Equal(r.Attacker()))
+	pod := scheduledTo(ctx, r, r.Attacker())
 	if suite.Host.Missing() != "" {
 		return
 	}

@@ -109,7 +109,7 @@ func (b *Builder) steps(tag string, debian *progress.Background) []step {
 	return []step{
 		{"compiling " + names(b.Release.modules()), func(ctx context.Context, log io.Writer) error {
 			defer b.Compiled()
-			return b.compileAll(ctx, log)
+			return host.WithHugePages(log, func() error { return b.compileAll(ctx, log) })
 		}},
 		{"making the root file system", func(ctx context.Context, log io.Writer) error {
 			if err := debian.Wait(log); err != nil {

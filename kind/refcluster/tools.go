@@ -133,12 +133,13 @@ func (w Workshop) versionFlags(ctx context.Context, log io.Writer) string {
 
 func (w Workshop) build(ctx context.Context, log io.Writer, platform host.Platform, ldflags, dir, output string,
 	packages ...string) error {
-	return progress.Command{
+	build := progress.Command{
 		Dir: dir,
 		Env: append(slices.Concat(platform.Env(), host.CompilerEnv()),
 			"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"),
 		Args: append([]string{"go", "build", "-trimpath", "-ldflags=" + ldflags, "-o", output}, packages...),
-	}.Run(ctx, log)
+	}
+	return host.WithHugePages(log, func() error { return build.Run(ctx, log) })
 }
 
 // KindModule returns the folder and version of the pinned kind module.

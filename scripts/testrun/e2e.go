@@ -54,7 +54,7 @@ func (j *job) ready(ctx context.Context, profile string) (string, error) {
 // heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
 // to wait, for certificates or for the effects of its disruptions. The jobs checks and unit are not heavy:
 // they have the lowest priority. Unit tests measure times, too, so they begin when the suite failure does,
-// which mostly waits. Those of the nested modules take their turn at the end.
+// which mostly waits.
 //
 // After the limit no part starts, so that the run ends, with its count, before a CI system kills it.
 func everything(ctx context.Context, j *job, limit time.Duration) error {
@@ -74,7 +74,7 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 		calm := make(chan struct{})
 		jobs = append(jobs,
 			&job{name: "unit", do: func(ctx context.Context, j *job) error {
-				return errors.Join(j.wait(ctx, calm), tests(ctx, j))
+				return errors.Join(j.wait(ctx, calm), unraced(ctx, j))
 			}},
 			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: func(ctx context.Context, j *job) error {
 				return hardened(ctx, j, sync.OnceFunc(func() { close(calm) }))
@@ -84,9 +84,8 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 			// The last cluster: with five nodes more, disruptive specs of other jobs time out.
 			&job{name: "hosts", cluster: haCluster, heavy: true, do: manyHosts(hosts)})
 	} else {
-		jobs = append(jobs, &job{name: "unit", do: tests})
+		jobs = append(jobs, &job{name: "unit", do: unraced})
 	}
-	jobs = append(jobs, &job{name: "modules", heavy: true, do: modules})
 	return errors.Join(ready, j.parallel(ctx, jobs...))
 }
 

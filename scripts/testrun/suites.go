@@ -107,7 +107,7 @@ func (j *job) compileSuites(ctx context.Context) error {
 				return err
 			}
 		}
-		return j.run(j.command(ctx, args...))
+		return host.WithHugePages(j.out, func() error { return j.run(j.command(ctx, args...)) })
 	})
 }
 

@@ -47,11 +47,19 @@ func verify(ctx context.Context, j *job) error {
 	return errs
 }
 
-// unit runs every test that needs no cluster.
-func unit(ctx context.Context, j *job) error { return errors.Join(tests(ctx, j), modules(ctx, j)) }
+// unit runs every test that needs no cluster, with the race detector.
+func unit(ctx context.Context, j *job) error { return errors.Join(raced(ctx, j), modules(ctx, j)) }
 
-// tests runs the unit tests of the root module. golangci-lint runs the analyzers of go vet.
-func tests(ctx context.Context, j *job) error {
+// unraced runs them without it. `make test` has no time to compile all packages a second time.
+func unraced(ctx context.Context, j *job) error {
+	errs := j.part(ctx, "unit tests", func(r *result) error {
+		return j.gotestsum(ctx, r, "unit", ".", "go", "test", "-vet=off", "-json", "-timeout=30m", "./...")
+	})
+	return errors.Join(errs, modules(ctx, j))
+}
+
+// raced runs the unit tests of the root module. golangci-lint runs the analyzers of go vet.
+func raced(ctx context.Context, j *job) error {
 	concurrent, sequential, err := j.packages(ctx)
 	if err != nil {
 		return err
@@ -85,7 +93,7 @@ func modules(ctx context.Context, j *job) error {
 	for _, module := range nested {
 		errs = errors.Join(errs, j.part(ctx, "tests of "+module, func(r *result) error {
 			name := strings.ReplaceAll(module, "/", "-")
-			return j.gotestsum(ctx, r, name, module, "go", "test", "-vet=off", "-json", "-timeout=10m", "./...")
+			return j.gotestsum(ctx, r, name, module, "go", "test", "-vet=off", "-json", "-timeout=30m", "./...")
 		}))
 	}
 	return errors.Join(errs, fuzz(ctx, j, shortFuzz, false))
