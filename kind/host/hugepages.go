@@ -20,7 +20,9 @@ const hugePages = "/sys/kernel/mm/transparent_hugepage/enabled"
 // or without the file, only the time differs.
 //
 // If this program is killed, the setting stays until the next boot. It is the default of Debian's kernel.
-func WithHugePages(log io.Writer, compile func() error) error { return withHugePages(hugePages, log, compile) }
+func WithHugePages(log io.Writer, compile func() error) error {
+	return withHugePages(hugePages, log, compile)
+}
 
 func withHugePages(file string, log io.Writer, compile func() error) error {
 	setting, err := os.ReadFile(file)
