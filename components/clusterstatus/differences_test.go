@@ -4,6 +4,7 @@
 package clusterstatus
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
@@ -68,6 +69,10 @@ func TestKubeadmConfig(t *testing.T) {
 		want       []string
 	}{
 		{"wired, all hosts installed", wiredKubeadm, nil, KubeadmWired, nil},
+		{"another admission file", strings.Replace(wiredKubeadm, "bulkhead/apiserver/admission", "pod-security/admission", 1),
+			nil, KubeadmPartlyWired, []string{"FAIL||ConfigMap kubeadm-config names only one of Bulkhead's two files"}},
+		{"another authorization file", strings.Replace(wiredKubeadm, "bulkhead/apiserver/authorization", "authz", 1),
+			nil, KubeadmPartlyWired, []string{"FAIL||ConfigMap kubeadm-config names only one of Bulkhead's two files"}},
 		{"not wired, all hosts installed", plainKubeadm, nil, KubeadmNotWired,
 			[]string{"FAIL||ConfigMap kubeadm-config does not name Bulkhead's files"}},
 		{"not wired, hosts with different wiring", plainKubeadm, func(t *testing.T, c *testCluster) {

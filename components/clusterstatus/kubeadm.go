@@ -19,9 +19,13 @@ func kubeadmConfig(text string, l host.Layout) KubeadmConfig {
 	if text == "" {
 		return KubeadmAbsent
 	}
-	if kubeadmconfig.Wired(text, kubeadmconfig.Wiring{
-		ConfigFile: l.AuthorizationConfig(), Admission: admissionflags.Wiring{ConfigFile: l.AdmissionConfig()}}) {
+	wiring := kubeadmconfig.Wiring{
+		ConfigFile: l.AuthorizationConfig(), Admission: admissionflags.Wiring{ConfigFile: l.AdmissionConfig()}}
+	switch {
+	case kubeadmconfig.WhollyWired(text, wiring):
 		return KubeadmWired
+	case kubeadmconfig.Wired(text, wiring):
+		return KubeadmPartlyWired
 	}
 	return KubeadmNotWired
 }
@@ -41,13 +45,17 @@ func kubeadmFindings(r *Report) []Finding {
 	}
 	recorded := !slices.ContainsFunc(r.Hosts, func(h Host) bool { return h.Entry == nil })
 	switch {
-	case r.KubeadmConfig == KubeadmWired && len(without) > 0:
+	case (r.KubeadmConfig == KubeadmWired || r.KubeadmConfig == KubeadmPartlyWired) && len(without) > 0:
 		return []Finding{{preflight.Fail, "", "ConfigMap kubeadm-config names Bulkhead's files, but they do not exist on " +
 			strings.Join(without, ", ") + ": after `kubeadm upgrade` kube-apiserver does not start there",
 			"run `bulkhead install` on these hosts before any kubeadm command"}}
 	case r.KubeadmConfig == KubeadmNotWired && recorded && len(wirings) == 1:
 		return []Finding{{preflight.Fail, "", "ConfigMap kubeadm-config does not name Bulkhead's files, although all hosts " +
 			"have Bulkhead: `kubeadm upgrade` would remove Bulkhead from kube-apiserver",
+			"run `bulkhead install` on one of the hosts again"}}
+	case r.KubeadmConfig == KubeadmPartlyWired:
+		return []Finding{{preflight.Fail, "", "ConfigMap kubeadm-config names only one of Bulkhead's two files: `kubeadm " +
+			"upgrade` would remove Bulkhead's authorizers or Bulkhead's admission from kube-apiserver",
 			"run `bulkhead install` on one of the hosts again"}}
 	case r.KubeadmConfig == KubeadmWired:
 		return []Finding{{Level: preflight.OK,

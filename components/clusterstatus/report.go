@@ -155,6 +155,8 @@ type KubeadmConfig string
 const (
 	// KubeadmWired means that kubeadm writes kube-apiservers that use Bulkhead.
 	KubeadmWired KubeadmConfig = "wired"
+	// KubeadmPartlyWired means that they use Bulkhead's authorizers, or its admission, and not both.
+	KubeadmPartlyWired KubeadmConfig = "partly wired"
 	// KubeadmNotWired means that it writes kube-apiservers without Bulkhead.
 	KubeadmNotWired KubeadmConfig = "not wired"
 	// KubeadmAbsent means that the cluster has no such ConfigMap.

@@ -5,6 +5,7 @@ package controlplane
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
+	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 )
@@ -189,6 +191,24 @@ func TestServerWithoutStaticWebhooks(t *testing.T) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		if h.objects[registrationKey] != nil || h.fromDisk() == "" {
 			t.Errorf("the API has %v, the disk %q", h.objects[registrationKey], h.fromDisk())
+		}
+	})
+	onHost(t, "and is restored has no webhook that it cannot call", func(t *testing.T, h *testHost) {
+		h.version = "v1.36.2"
+		must(t, h.installer().Install(t.Context(), options(Hardened)))
+		in, steps := h.uninstalling()
+		restore := slices.IndexFunc(steps, func(s engine.Step) bool { return s.Name == "restore kube-apiserver's manifest" })
+		h.unreachable = errors.New("connection refused")
+		_, err := in.RunAll(t.Context(), steps[:restore])
+		must(t, err)
+		h.unreachable = nil
+		if h.objects[registrationKey] == nil {
+			t.Error("the API lost it without a request")
+		}
+		_, err = in.RunAll(t.Context(), steps[:restore])
+		must(t, err)
+		if h.objects[registrationKey] != nil {
+			t.Error("the API has it while kube-apiserver restarts without the client certificate")
 		}
 	})
 	onHost(t, "and does not come up is told nothing", func(t *testing.T, h *testHost) {

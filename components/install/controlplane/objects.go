@@ -118,7 +118,7 @@ func (in *Installer) revertObject(ctx context.Context, j *journal.Journal, e jou
 		return err
 	}
 	if e.Name == objectRegistration && before == nil {
-		return in.unregister(ctx)
+		return in.Objects.Delete(ctx, registered())
 	}
 	if before == nil {
 		return in.deleteNew(ctx, strings.TrimPrefix(e.Name, objectRBAC))

@@ -147,7 +147,8 @@ func (r Record) OtherPlugins(l host.Layout, server *apiserver.Manifest) string {
 	case now == "":
 		return ""
 	case now != l.AdmissionConfig():
-		return "kube-apiserver reads " + now + " and not Bulkhead's file: run `bulkhead install` on this host again"
+		return "kube-apiserver reads " + now + " and not Bulkhead's file, so it calls node-restriction without its " +
+			"certificate (before Kubernetes 1.37) or not at all: run `bulkhead install` on this host again"
 	case file == "":
 		return ""
 	}

@@ -88,10 +88,13 @@ func (p *plan) hostsWithout(ctx context.Context, component string) (string, erro
 		nil
 }
 
-// unregister deletes the webhook configuration. It runs first: a webhook that cannot be called
-// blocks all writes of nodes.
-func (in *Installer) unregister(ctx context.Context) error {
-	return in.Objects.Delete(ctx, registered())
+// tryUnregister is [Installer.unregisterStep] if the API answers. The restored kube-apiserver has no
+// client certificate for the webhook any more, so it could not call it, and would deny the writes of nodes.
+func (in *Installer) tryUnregister(ctx context.Context) (changed bool, err error) {
+	if changed, err = in.unregisterStep(ctx); err == nil {
+		return changed, nil
+	}
+	return false, ctx.Err()
 }
 
 func (in *Installer) unregisterStep(ctx context.Context) (changed bool, err error) {
@@ -107,7 +110,7 @@ func (in *Installer) unregisterStep(ctx context.Context) (changed bool, err erro
 		in.Note("node-restriction is not asked on %s either from now on: all API servers read the same "+
 			"registration. Uninstall them too", others)
 	}
-	if err := in.unregister(ctx); err != nil {
+	if err := in.Objects.Delete(ctx, registered()); err != nil {
 		return false, fmt.Errorf("deleting the registration: %w", err)
 	}
 	return true, nil

@@ -70,6 +70,7 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []eng
 		// This comes first: kubeadm must not write the names of files that are about to be removed.
 		{Name: "restore ConfigMap kubeadm-config",
 			Apply: func(ctx context.Context) (bool, error) { return in.tryRestoreKubeadm(ctx, record.Kubeadm) }},
+		{Name: "take node-restriction out of the API", Apply: in.tryUnregister},
 		{Name: "restore kube-apiserver's manifest",
 			Apply: func(context.Context) (bool, error) { return in.restoreManifest(record.APIServer) }},
 		engine.Wait("wait until kube-apiserver serves as it did", func(ctx context.Context) error {
@@ -79,9 +80,8 @@ func (in *Installer) uninstallSteps(record *Record, timeout time.Duration) []eng
 			}
 			return in.waitOldServer(ctx, timeout, described)
 		}),
-		// This comes after the server is restored. The steps before also start a server that failed
-		// because of one of Bulkhead's files. Until here, node-restriction still answers.
-		{Name: "take node-restriction out of the API", Apply: in.unregisterStep},
+		// The steps before also start a server that failed because of one of Bulkhead's files.
+		{Name: "take node-restriction out of the API, if it is still there", Apply: in.unregisterStep},
 		{Name: "remove this host from ConfigMap " + hosts.ConfigMapName,
 			Apply: func(ctx context.Context) (bool, error) { return in.removeEntry(ctx, record.Kubeadm) }},
 		{Name: "close namespace kube-system to mirror pods again", Apply: in.closeNamespace},

@@ -18,7 +18,7 @@ import (
 )
 
 // uninstallStepCount is compared with the steps, so that the tests also break each new step.
-const uninstallStepCount = 12
+const uninstallStepCount = 13
 
 // uninstalling returns the steps of the uninstallation of this host.
 func (h *testHost) uninstalling() (*Installer, []engine.Step) {

@@ -108,6 +108,12 @@ func Wired(clusterConfiguration string, w Wiring) bool {
 	return err == nil && wired(args, w)
 }
 
+// WhollyWired reports whether it names both of Bulkhead's files.
+func WhollyWired(clusterConfiguration string, w Wiring) bool {
+	args, err := argsOf(clusterConfiguration)
+	return err == nil && authorized(args, w) && admissionflags.Wired(args, w.Admission.ConfigFile)
+}
+
 // AdmissionWired reports whether it names Bulkhead's admission file.
 func AdmissionWired(clusterConfiguration string, w Wiring) bool {
 	args, err := argsOf(clusterConfiguration)
