@@ -40,7 +40,7 @@ var (
 	limit = rules.Rule{
 		ID: "NA-LIMIT",
 		Description: "A node has a limited share of the requests in flight, and its reviews have a largest size. " +
-			"A review that is too large, or that waits a second without a place, is denied. This applies in " +
+			"A review that is too large, or that gets no place in time, is denied. This applies in " +
 			"every mode, also before the cluster has been read. The answer is never an error, because an error would " +
 			"let another authorizer decide.",
 		Source:    "Bulkhead: an error or a 429 would make the API server retry and then ask the next authorizers",

@@ -73,7 +73,7 @@ var (
 	// because its denials are denials of node scope.
 	limit = rules.Rule{
 		ID: "NS-LIMIT",
-		Description: "A review that is too large, or that waits a second without a place, is denied. The answer " +
+		Description: "A review that is too large, or that gets no place in time, is denied. The answer " +
 			"is never an error, because an error would let another authorizer decide.",
 		Source:    "Bulkhead: as NA-LIMIT",
 		Extension: true,

@@ -31,7 +31,7 @@ func trusted(r *Run) string { return "e2e.bulkhead.dev/trusted-by-" + r.Own }
 
 // An attacker who left a container and is root on the worker wants the token of the operator, whose
 // pod runs on the other node. RBAC lets an agent on the worker patch nodes and delete pods.
-var _ = chain("Chain: from a container escape on the worker to cluster-admin", "NR-LABEL-2", func(ctx context.Context,
+var _ = chain("C1", "from a container escape on the worker to cluster-admin", "NR-LABEL-2", func(ctx context.Context,
 	r *Run) {
 	runOperator(ctx, r)
 	secretsOfBoth(ctx, r)

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -27,12 +28,17 @@ type chainStep struct {
 	effect func(context.Context, *Run, Answer)
 }
 
+// chains are the names of the chains by their IDs, for docs/attacks.md.
+var chains = map[string]string{}
+
 // chain makes the spec of an attack with several steps. In in-tree every step must succeed. In
 // hardened, every step that a rule denies is tried, also after the first denial: the chain has no
-// other way around it. The first denial is by the rule in first.
-func chain(name string, first rules.ID, prepare func(context.Context, *Run),
+// other way around it. The first denial is by the rule in first. At the end, [Run.Pod], the operator's
+// pod, must be the same as before.
+func chain(id, name string, first rules.ID, prepare func(context.Context, *Run),
 	steps func(context.Context, *Run) []chainStep) bool {
-	return It(name, DeniesBeyond(first, Behind), Label("chain", OnHost, OnWorker, Slow), func(ctx SpecContext) {
+	chains[id] = name
+	return It("Chain: "+name, Attack(id), DeniesBeyond(first, Behind), Label("chain", OnHost, OnWorker, Slow), func(ctx SpecContext) {
 		profile := suite.Settings.Profile
 		if profile != Hardened && profile != InTree {
 			Skip("the chains need the profile hardened or in-tree")
@@ -41,9 +47,9 @@ func chain(name string, first rules.ID, prepare func(context.Context, *Run),
 		if r.Protected {
 			skipWithoutNodeScope(ctx)
 		}
-		narrate("\n%s\n── With the profile %s\n", name, profile)
+		narrate("\n%s %s\n── With the profile %s\n", id, name, profile)
 		prepare(ctx, r)
-		stopped := rules.ID("")
+		before, stopped := r.Pod, rules.ID("")
 		for i, step := range steps(ctx, r) {
 			r.Say("Step %d: %s.", i+1, step.what)
 			switch {
@@ -60,6 +66,10 @@ func chain(name string, first rules.ID, prepare func(context.Context, *Run),
 		}
 		if r.Protected {
 			Expect(stopped).To(Equal(first), "the label of the spec names the rule of the first denied step")
+			after := must(r.Client.CoreV1().Pods(before.Namespace).Get(ctx, before.Name, metav1.GetOptions{}))
+			Expect(after.UID).To(Equal(before.UID))
+			Expect(after.DeletionTimestamp).To(BeNil())
+			r.Say("The operator's pod still runs on %s. The attacker has no token of it.", after.Spec.NodeName)
 		}
 	})
 }

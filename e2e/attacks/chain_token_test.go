@@ -17,7 +17,7 @@ import (
 
 // An attacker in a DaemonSet's pod does not leave it. RBAC lets the DaemonSet list pods and create
 // tokens, as a network agent did (projectcalico/calico#6421).
-var _ = chain("Chain: from the token of one DaemonSet's pod to cluster-admin", "NS-POD-1", func(ctx context.Context,
+var _ = chain("C2", "from the token of one DaemonSet's pod to cluster-admin", "NS-POD-1", func(ctx context.Context,
 	r *Run) {
 	runOperator(ctx, r)
 	secretsOfBoth(ctx, r)

@@ -5,7 +5,9 @@ package attacks_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +57,14 @@ func attacksPage() string {
 	for _, s := range sorted() {
 		s.section(&b)
 	}
+	b.WriteString("\n## Chains\n\n")
+	paragraph(&b, "", "A chain has several steps. With `in-tree` each step succeeds, and the attacker is "+
+		"cluster-admin at the end. With `hardened` rules deny the steps, and the spec tries the later steps, too.")
+	for _, id := range slices.Sorted(maps.Keys(chains)) {
+		paragraph(&b, "- ", "**"+id+"**: "+chains[id]+". `make attack T="+id+" PROFILE=in-tree`")
+	}
+	paragraph(&b, "- ", "**Specs**: [chain_escape_test.go](../e2e/attacks/chain_escape_test.go), "+
+		"[chain_token_test.go](../e2e/attacks/chain_token_test.go)")
 	return b.String()
 }
 

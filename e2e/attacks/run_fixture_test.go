@@ -32,9 +32,11 @@ type Run struct {
 	Who *Identity
 	// sent is the last request to the API server.
 	sent Request
-	// Port is a kubelet's port, and reply the last answer from it.
-	Port  *Port
-	reply Reply
+	// Port is a kubelet's port, and reply the last answer from it. If caller is not nil, the connections
+	// to the port leave from this pod.
+	Port   *Port
+	caller *corev1.Pod
+	reply  Reply
 }
 
 // Attacker returns the name of the node that the attacker controls.
@@ -207,7 +209,11 @@ func (r *Run) Call(ctx context.Context, who *Identity, call Call) (Answer, *Conn
 	GinkgoHelper()
 	caller, err := who.Caller()
 	Expect(err).NotTo(HaveOccurred())
-	connection, err := r.Port.Dial(ctx, caller)
+	port := r.Port
+	if r.caller != nil {
+		port = port.From(suite.FromPodTo(r.caller, port.Address))
+	}
+	connection, err := port.Dial(ctx, caller)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { _ = connection.Close() })
 	r.reply, err = connection.Send(call)
@@ -219,6 +225,14 @@ func (r *Run) Call(ctx context.Context, who *Identity, call Call) (Answer, *Conn
 	}
 	r.Say("→ %d %s", r.reply.Code, short(message))
 	return Answer{User: who.User, Code: r.reply.Code, Message: message, Body: []byte(r.reply.Body)}, connection
+}
+
+// callFromPod lets [Run.Call] leave from the pod of the account [plain]. On a cluster about which nothing is
+// known, that pod has no shell.
+func (r *Run) callFromPod() {
+	if suite.Settings.Profile != Any {
+		r.caller = attackersPod(plain)
+	}
 }
 
 // Say prints a sentence of the story.

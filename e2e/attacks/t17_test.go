@@ -5,6 +5,8 @@ package attacks_test
 
 import (
 	"context"
+	"net/http"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -63,12 +65,23 @@ var _ = tell(Story{
 // The API server itself issues no such token, no matter who requests it. So there is no unprotected success.
 var _ = It("T17: a token for the UID of a deleted pod, whose name another pod has, is denied to a node", Attack("T17"),
 	Denies("NR-SA-2"), Label(OnHost, OnWorker), func(ctx SpecContext) {
-		r := &Run{Env: suite.Env(), Protected: true}
-		pod := r.Env.Pod(ctx, r.Attacker(), fixtures.WithToken())
-		pod.UID = "11111111-1111-1111-1111-111111111111"
-		who := kubelet.Real(ctx, r, nil)
-		suite.ExpectRefusal(ctx, func() Answer { return r.Send(ctx, who, tokenFor(pod)) },
-			Refusal{By: "NR-SA-2", Text: "does not match the UID in record"})
+		r := &Run{Env: suite.Env(), Protected: true, Names: map[string]string{}}
+		deleted := running(ctx, r.Env.Pod(ctx, r.Attacker(), fixtures.WithToken()))
+		removeInPeace(ctx, deleted)
+		next := fixtures.Pod(deleted.Namespace, deleted.Name, r.Attacker(), fixtures.WithToken(), fixtures.WithAccount)
+		r.Put(ctx, next)
+		Expect(next.UID).NotTo(Equal(deleted.UID))
+
+		anyone := r.Send(ctx, byRBAC(ctx, r, nil), tokenFor(deleted).Stored())
+		Expect(anyone.Code).To(Equal(http.StatusConflict), anyone.Message)
+		who, begun := kubelet.Real(ctx, r, nil), time.Now()
+		var answer Answer
+		suite.ExpectRefusal(ctx, func() Answer {
+			answer = r.Send(ctx, who, tokenFor(deleted).Stored())
+			return answer
+		}, Refusal{By: "NR-SA-2", Text: "does not match the UID in record"})
+		expectAuditedRefusal(ctx, r, who, begun, answer.Message)
+		suite.ExpectAdmitted(ctx, func() Answer { return r.Send(ctx, who, tokenFor(next).Stored()) })
 	})
 
 // grantAccount gives the account of the Env's pods the right to read secrets.

@@ -110,7 +110,12 @@ func scheduledTo(ctx context.Context, r *Run, node string) (pod *corev1.Pod) {
 // landsHere proves that pods that prefer the victim now come to the attacker's node.
 func landsHere(ctx context.Context, r *Run, _ Answer) {
 	GinkgoHelper()
-	pod := scheduledTo(ctx, r, r.Attacker())
+	showTokenOnDisk(ctx, r, scheduledTo(ctx, r, r.Attacker()))
+}
+
+// showTokenOnDisk reads the token of a pod on the attacker's node from its disk.
+func showTokenOnDisk(ctx context.Context, r *Run, pod *corev1.Pod) {
+	GinkgoHelper()
 	if suite.Host.Missing() != "" {
 		return
 	}

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package certificates_test runs through two renewals of every certificate that bulkhead makes. It
-// takes about ten minutes and disturbs nothing. So it can run at the same time as specs of other
-// suites that are not disruptive.
+// takes about ten minutes. Each renewal breaks open connections to the API server, so no other suite may
+// use the cluster meanwhile.
 package certificates_test
 
 import (

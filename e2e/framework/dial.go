@@ -6,11 +6,14 @@ package framework
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,9 +24,11 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 )
 
-// relay copies its input to the API server, and the answers to its output. It prints a line when it
-// is connected.
-const relay = `exec 3<>"/dev/tcp/$host/$port" && echo connected && { cat <&3 & cat >&3; kill $!; }`
+// relay copies its input to a server, and the answers to its output. When it is connected, it prints a line
+// with its own address, as the kernel has it in /proc/net/tcp.
+const relay = `exec 3<>"/dev/tcp/$host/$port" || exit; inode=$(readlink /proc/self/fd/3); inode=${inode//[!0-9]/}; ` +
+	`while read -r _ own _ _ _ _ _ _ _ number _; do [ "$number" = "$inode" ] && break; done </proc/net/tcp; ` +
+	`echo "connected $own"; { cat <&3 & cat >&3; kill $!; }`
 
 // The addresses of the API server in a pod and on the host of a node.
 const (
@@ -32,7 +37,7 @@ const (
 		`host=${server%:*} port=${server##*:}; `
 )
 
-// Dial opens a connection to the API server.
+// Dial opens a connection to a server.
 type Dial func(ctx context.Context) (net.Conn, error)
 
 // FromPod opens connections in a container of a pod, which needs the programs of its node
@@ -41,6 +46,19 @@ func (c *Cluster) FromPod(pod *corev1.Pod) Dial {
 	return func(ctx context.Context) (net.Conn, error) {
 		return relayed(ctx, func(ctx context.Context, in io.Reader, out io.Writer) error {
 			return c.execIn(ctx, pod, in, out, "/bin/bash", "-c", serverInPod+relay)
+		})
+	}
+}
+
+// FromPodTo is [Cluster.FromPod] for another server than the API server.
+func (c *Cluster) FromPodTo(pod *corev1.Pod, address string) Dial {
+	return func(ctx context.Context) (net.Conn, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		return relayed(ctx, func(ctx context.Context, in io.Reader, out io.Writer) error {
+			return c.execIn(ctx, pod, in, out, "/bin/bash", "-c", "host="+host+" port="+port+"; "+relay)
 		})
 	}
 }
@@ -70,18 +88,38 @@ func relayed(ctx context.Context, run func(context.Context, io.Reader, io.Writer
 		_ = far.Close()
 	}()
 	connection := &relayedConnection{Conn: near, reader: bufio.NewReader(near), cancel: cancel}
-	if line, err := connection.reader.ReadString('\n'); err != nil || line != "connected\n" {
+	line, err := connection.reader.ReadString('\n')
+	own, connected := strings.CutPrefix(strings.TrimSpace(line), "connected")
+	if err != nil || !connected {
 		_ = connection.Close()
-		return nil, fmt.Errorf("cannot connect to the API server: %q: %w", line, errors.Join(err, <-ended))
+		return nil, fmt.Errorf("cannot connect to the server: %q: %w", line, errors.Join(err, <-ended))
 	}
+	connection.own = kernelAddress(strings.TrimSpace(own))
 	return connection, nil
+}
+
+// kernelAddress reads an IPv4 address of /proc/net/tcp, such as 0100007F:1F90 for 127.0.0.1:8080. It is
+// empty for a text that is none, for example if the connection uses IPv6.
+func kernelAddress(text string) *net.TCPAddr {
+	host, port, _ := strings.Cut(text, ":")
+	ip, err := hex.DecodeString(host)
+	number, invalid := strconv.ParseUint(port, 16, 16)
+	if err != nil || invalid != nil || len(ip) != net.IPv4len {
+		return &net.TCPAddr{}
+	}
+	slices.Reverse(ip)
+	return &net.TCPAddr{IP: ip, Port: int(number)}
 }
 
 type relayedConnection struct {
 	net.Conn
 	reader *bufio.Reader
 	cancel context.CancelFunc
+	own    *net.TCPAddr
 }
+
+// LocalAddr is the address from which the connection leaves the pod or host.
+func (c *relayedConnection) LocalAddr() net.Addr { return c.own }
 
 func (c *relayedConnection) Read(p []byte) (int, error) { return c.reader.Read(p) }
 

@@ -30,6 +30,15 @@ type Port struct {
 	// proxy's health port on the node's loopback address.
 	pod    string
 	health int
+	// dial opens the connections. nil means that they leave from the suite.
+	dial Dial
+}
+
+// From returns the port with connections that this function opens.
+func (p *Port) From(dial Dial) *Port {
+	other := *p
+	other.dial = dial
+	return &other
 }
 
 // TLS returns the TLS configuration of a caller for this port.
@@ -52,19 +61,26 @@ func (p *Port) TLS(who Caller) *tls.Config {
 // timeout of every spec request ([requestTimeout]).
 func (p *Port) Dial(ctx context.Context, who Caller) (*Connection, error) {
 	opened := time.Now()
-	dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: requestTimeout}, Config: p.TLS(who)}
-	conn, err := dialer.DialContext(ctx, "tcp", p.Address)
+	conn, err := p.connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to %s of node %s: %w", p.Address, p.Node, err)
 	}
-	secured, ok := conn.(*tls.Conn)
-	if !ok {
-		return nil, fmt.Errorf("connecting to %s: a connection without TLS", p.Address)
-	}
-	if err := conn.SetDeadline(time.Now().Add(requestTimeout)); err != nil {
+	config := p.TLS(who)
+	if config.ServerName, _, err = net.SplitHostPort(p.Address); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &Connection{Conn: secured, Reader: bufio.NewReader(conn), port: p, who: who, opened: opened}, nil
+	secured := tls.Client(conn, config)
+	if err := errors.Join(conn.SetDeadline(time.Now().Add(requestTimeout)), secured.HandshakeContext(ctx)); err != nil {
+		return nil, fmt.Errorf("connecting to %s of node %s: %w", p.Address, p.Node, errors.Join(err, conn.Close()))
+	}
+	return &Connection{Conn: secured, Reader: bufio.NewReader(secured), port: p, who: who, opened: opened}, nil
+}
+
+func (p *Port) connect(ctx context.Context) (net.Conn, error) {
+	if p.dial != nil {
+		return p.dial(ctx)
+	}
+	return (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, "tcp", p.Address)
 }
 
 // Send makes one call on a new connection. For an upgrade, it returns the response and then closes

@@ -1,8 +1,8 @@
 // Copyright The Bulkhead Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command standin replaces a kubelet behind a second kubelet-auth-proxy, and reports the requests
-// that arrive. Specs run it on a node: the proxy accepts only a server with the kubelet's serving
+// Command standin replaces a kubelet behind a second kubelet-auth-proxy, or an attacker's webhook, and
+// reports the requests that arrive: in the answer, and on its standard output. Specs run it on a node: the proxy accepts only a server with the kubelet's serving
 // certificate.
 //
 // It does not authenticate callers and returns what they sent. Use it only on test clusters, and
@@ -57,6 +57,7 @@ func answer(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	fmt.Printf("%s %s %s\n", req.Method, req.RequestURI, body)
 	what := received{Method: req.Method, Target: req.RequestURI, Host: req.Host, Header: req.Header, Body: string(body)}
 	if len(req.TLS.PeerCertificates) > 0 {
 		what.Certificate = req.TLS.PeerCertificates[0].Subject.CommonName

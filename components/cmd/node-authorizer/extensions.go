@@ -56,7 +56,7 @@ func (o *extensionOptions) validate() []error {
 	_, problems := o.Modes(nodeauthorizer.Rules)
 	if o.grace < 0 {
 		problems = append(problems,
-			fmt.Errorf("--terminated-pod-grace is %v, want 0 or more; --rule-mode=NA-POD-6=off is for ever", o.grace))
+			fmt.Errorf("--terminated-pod-grace is %v, want 0 or more; for no limit, use --rule-mode=NA-POD-6=off", o.grace))
 	}
 	return problems
 }
