@@ -77,7 +77,7 @@ demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen
 ##@ The proof
 
 .PHONY: test
-test: ## make test [TEST_LIMIT=60m]: verify, unit tests (without the race detector), end-to-end in all three profiles; the last line is the count
+test: ## make test [TEST_LIMIT=60m]: verify (without golangci-lint), unit (without the race detector), end-to-end in all three profiles; the last line is the count
 	@$(TESTRUN) all --limit=$(TEST_LIMIT)
 
 .PHONY: unit

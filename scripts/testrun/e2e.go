@@ -48,13 +48,13 @@ func (j *job) ready(ctx context.Context, profile string) (string, error) {
 	return j.installedProfile(ctx)
 }
 
-// everything runs verify, unit, and the suites in all three profiles, on new clusters.
+// everything runs checks, unit tests, and the suites in all three profiles, on new clusters.
 //
 // Two cores are too few for two suites at a time: specs fail because the API servers are slow. So
 // heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
 // to wait, for certificates or for the effects of its disruptions. The jobs checks and unit are not heavy:
-// they have the lowest priority. Unit tests measure times, too, so they begin when the suite failure does,
-// which mostly waits.
+// they have the lowest priority, and begin when the suite failure does, which mostly waits. Earlier, they
+// would only make the specs slower.
 //
 // After the limit no part starts, so that the run ends, with its count, before a CI system kills it.
 func everything(ctx context.Context, j *job, limit time.Duration) error {
@@ -69,13 +69,15 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 	if ready == nil {
 		ready = j.compileSuites(ctx)
 	}
-	jobs := []*job{{name: "checks", do: verify}}
-	if ready == nil {
-		calm := make(chan struct{})
+	calm := make(chan struct{})
+	after := func(do func(context.Context, *job) error) func(context.Context, *job) error {
+		return func(ctx context.Context, j *job) error { return errors.Join(j.wait(ctx, calm), do(ctx, j)) }
+	}
+	jobs := []*job{{name: "checks", do: after(quickChecks)}, {name: "unit", do: after(unraced)}}
+	if ready != nil {
+		close(calm)
+	} else {
 		jobs = append(jobs,
-			&job{name: "unit", do: func(ctx context.Context, j *job) error {
-				return errors.Join(j.wait(ctx, calm), unraced(ctx, j))
-			}},
 			&job{name: "bulkhead", cluster: refcluster.DefaultName, heavy: true, do: func(ctx context.Context, j *job) error {
 				return hardened(ctx, j, sync.OnceFunc(func() { close(calm) }))
 			}},
@@ -83,8 +85,6 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 			&job{name: "others", cluster: refcluster.DefaultName + "-others", heavy: true, do: others},
 			// The last cluster: with five nodes more, disruptive specs of other jobs time out.
 			&job{name: "hosts", cluster: haCluster, heavy: true, do: manyHosts(hosts)})
-	} else {
-		jobs = append(jobs, &job{name: "unit", do: unraced})
 	}
 	return errors.Join(ready, j.parallel(ctx, jobs...))
 }

@@ -57,7 +57,7 @@ func command() *cobra.Command {
 	})
 	fuzzing.Flags().IntVar(&inputs, "inputs", 100_000, "inputs of each fuzz target")
 	var limit time.Duration
-	all := add("all", "verify, unit without the race detector, and end-to-end in all three profiles",
+	all := add("all", "verify without golangci-lint, unit without the race detector, and end-to-end in all three profiles",
 		func(ctx context.Context, j *job) error { return everything(ctx, j, limit) })
 	all.Flags().DurationVar(&limit, "limit", 0, "no part starts later than this; what is left out counts as skipped")
 	add("ha", "All specs for several control planes, on a new cluster", highAvailability)
