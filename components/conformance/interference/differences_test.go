@@ -25,19 +25,19 @@ var differences = []difference{
 	{
 		Documented: harness.Documented{
 			Name: "unique", IDs: []rules.ID{"NR-SLICE-4", "NR-ADDRESS-2", "NR-NODESPEC-3", "NR-PODIP-2", "NR-CSR-2"},
-			Row: "can be used by one node only",
+			Row: "Only one node can use a pool",
 		},
 		is: func(first, second string) bool { return !otherNode.MatchString(first + second) },
 	},
 	{
 		Documented: harness.Documented{
 			Name: "pods by name", IDs: []rules.ID{"NR-SA-2", "NR-SA-3", "NR-PCR-3", "NR-POD-8"},
-			Row: "answers upstream's texts",
+			Row: "answers with the texts and codes of in-tree NodeRestriction",
 		},
 		is: denyBoth,
 	},
 	{
-		Documented: harness.Documented{Name: readAgain, Row: "reads it a second time"},
+		Documented: harness.Documented{Name: readAgain, Row: "reads the object again"},
 		is:         func(string, string) bool { return false }, // only while watches lag: isReadAgain
 	},
 }
