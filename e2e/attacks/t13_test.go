@@ -7,8 +7,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"net"
-	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
@@ -110,20 +107,9 @@ func listens(ctx context.Context, r *Run) {
 	if r.Protected || suite.Host.Missing() != "" {
 		return
 	}
-	beside := must(suite.KubeletPort(ctx, r.Attacker()))
-	host, _, err := net.SplitHostPort(beside.Address)
-	Expect(err).NotTo(HaveOccurred())
-	certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
-	Expect(err).NotTo(HaveOccurred())
-	file, port := "/var/lib/kubelet/pki/"+r.NewName("e2e-collector")+".pem", fmt.Sprint(hostPort())
-	DeferCleanup(func(ctx context.Context) error {
-		_, err := suite.Host.Run(ctx, r.Attacker(), "rm -f "+file)
-		return err
-	})
-	Expect(suite.Host.Put(ctx, r.Attacker(), file, slices.Concat(certificate, key))).To(Succeed())
-	pod := running(ctx, r.RunProgram(ctx, r.Attacker(), "../standin", "-listen=0.0.0.0:"+port, "-serving="+file))
-	r.Names["collector"] = "https://" + net.JoinHostPort(host, port) + "/collect"
-	r.Names["ca"], r.Names["listener"] = string(certificate), pod.Name
+	server := serves(ctx, r)
+	r.Names["collector"], r.Names["ca"] = "https://"+server.Address+"/collect", string(server.CA)
+	r.Names["listener"] = server.Pod.Name
 }
 
 // collects expects that a new secret arrives at the attacker's server. Without a server, the API server

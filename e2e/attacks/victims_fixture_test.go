@@ -152,7 +152,7 @@ func gone(ctx context.Context, r *Run, object k8s.Object) {
 // fields are the body of a merge patch, or a part of one.
 type fields = map[string]any
 
-func labels(key, value string) fields { return metadata("labels", fields{key: value}) }
+func labels(key string, value any) fields { return metadata("labels", fields{key: value}) }
 
 func metadata(key string, value any) fields { return fields{"metadata": fields{key: value}} }
 func spec(key string, value any) fields     { return fields{"spec": fields{key: value}} }

@@ -37,9 +37,15 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:10251", "Where to listen.")
 	serving := flag.String("serving", "/var/lib/kubelet/pki/kubelet-server-current.pem",
 		"The kubelet's serving certificate with its key.")
+	label := flag.String("guard", "",
+		"If set, answer as an admission webhook that denies every change of an object with this label.")
 	flag.Parse()
+	handler := http.HandlerFunc(answer)
+	if *label != "" {
+		handler = guard(*label)
+	}
 	server := &http.Server{
-		Addr: *listen, Handler: http.HandlerFunc(answer), ReadHeaderTimeout: 10 * time.Second,
+		Addr: *listen, Handler: handler, ReadHeaderTimeout: 10 * time.Second,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequestClientCert},
 		// Serve only HTTP/1.1, which kubelet-auth-proxy uses with a kubelet.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
@@ -72,4 +78,34 @@ func answer(w http.ResponseWriter, req *http.Request) {
 	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(what)
+}
+
+// review is the part of an AdmissionReview that guard reads. The types of k8s.io/api would make the program,
+// which specs copy to a node, several times as large.
+type review struct {
+	APIVersion, Kind string
+	Request          struct {
+		UID       string
+		OldObject struct {
+			Metadata struct{ Labels map[string]string }
+		}
+	}
+}
+
+// guard denies what changes an object whose old labels have this one.
+func guard(label string) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		var asked review
+		if err := json.NewDecoder(io.LimitReader(req.Body, maxBody)).Decode(&asked); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		_, guarded := asked.Request.OldObject.Metadata.Labels[label]
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"apiVersion": asked.APIVersion, "kind": asked.Kind,
+			"response": map[string]any{"uid": asked.Request.UID, "allowed": !guarded,
+				"status": map[string]any{"code": http.StatusForbidden, "message": "this object is guarded"}},
+		})
+	}
 }
