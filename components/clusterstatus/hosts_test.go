@@ -39,6 +39,12 @@ func TestHosts(t *testing.T) {
 			c.unwire("cp2")
 		}, []string{"FAIL|cp2|Bulkhead is not installed",
 			"FAIL||ConfigMap kubeadm-config names Bulkhead's files, but they do not exist on cp2"}},
+		{"host without Bulkhead, kubeadm-config partly wired", func(_ *testing.T, c *testCluster) {
+			delete(c.entries, "cp2")
+			c.unwire("cp2")
+			c.kubeadm = strings.Replace(wiredKubeadm, "bulkhead/apiserver/admission", "pod-security/admission", 1)
+		}, []string{"FAIL|cp2|Bulkhead is not installed",
+			"FAIL||ConfigMap kubeadm-config names Bulkhead's files, but they do not exist on cp2"}},
 		{"host without entry that uses Bulkhead", func(_ *testing.T, c *testCluster) { delete(c.entries, "cp2") },
 			[]string{"WARN|cp2|kube-apiserver uses Bulkhead's files, but ConfigMap bulkhead-hosts has no entry"}},
 		{"truncated entry", func(_ *testing.T, c *testCluster) { c.entries["cp2"] = c.entries["cp2"][:20] },

@@ -105,6 +105,18 @@ func ofAccount(words string, take func(context.Context, *Run, string, []rbacv1.P
 	return Credential{Words: words, Real: of(scoped), Unprotected: of(plain)}
 }
 
+// clientOfKubelets is the pod of the account [plain], whose calls to a kubelet leave from it. The protection
+// is at the kubelet, so it has the same credential without it.
+func clientOfKubelets(words, says string) Credential {
+	take := func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
+		GinkgoHelper()
+		r.Say("%s", says)
+		r.callFromPod()
+		return granted(ctx, r, plain, rights)
+	}
+	return Credential{Words: words, Real: take, Unprotected: take}
+}
+
 // right is one rule of RBAC.
 func right(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Verbs: verbs, Resources: resources}

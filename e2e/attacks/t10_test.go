@@ -17,17 +17,8 @@ import (
 
 // scraper is the attacker who broke into a monitoring pod. Without protection means a kubelet without
 // kubelet-auth-proxy, or a proxy in mode compat, which decides as a kubelet does.
-var scraper = Credential{
-	Words: "the token of a monitoring pod, which may get nodes/proxy, from inside the pod",
-	Real:  scrapes, Unprotected: scrapes,
-}
-
-func scrapes(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-	GinkgoHelper()
-	r.Say("The attacker is in a monitoring pod. RBAC allows it to get nodes/proxy.")
-	r.callFromPod()
-	return granted(ctx, r, plain, rights)
-}
+var scraper = clientOfKubelets("the token of a monitoring pod, which may get nodes/proxy, from inside the pod",
+	"The attacker is in a monitoring pod. RBAC allows it to get nodes/proxy.")
 
 const greeting = "hello from the pod of others"
 

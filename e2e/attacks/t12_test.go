@@ -48,17 +48,8 @@ var _ = tell(Story{
 })
 
 // logReader is the attacker who waits for a client that reads the logs of nodes.
-var logReader = Credential{
-	Words: "the token of a pod that may get nodes/log, whose request the attacker answers",
-	Real:  readsLogs, Unprotected: readsLogs,
-}
-
-func readsLogs(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-	GinkgoHelper()
-	r.Say("A pod reads the logs of the node. RBAC allows it to get nodes/log.")
-	r.callFromPod()
-	return granted(ctx, r, plain, rights)
-}
+var logReader = clientOfKubelets("the token of a pod that may get nodes/log, whose request the attacker answers",
+	"A pod reads the logs of the node. RBAC allows it to get nodes/log.")
 
 // redirected is a request whose query says how the attacker's program answers.
 func redirected(query string) Act {

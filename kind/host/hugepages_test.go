@@ -40,6 +40,21 @@ func TestWithHugePages(t *testing.T) {
 	}
 }
 
+func TestHugePagesThatCannotBeRestored(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "gone", "enabled")
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("[never]"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	if err := withHugePages(file, &log, func() error { return os.RemoveAll(filepath.Dir(file)) }); err != nil {
+		t.Fatal(err)
+	}
+	if want := "to restore it, run: echo never >" + file; !strings.Contains(log.String(), want) {
+		t.Errorf("the log says %q, want %q", log.String(), want)
+	}
+}
+
 func TestWithoutHugePages(t *testing.T) {
 	called := false
 	file := filepath.Join(t.TempDir(), "missing")
