@@ -184,34 +184,6 @@ func mirrorPod(machine *NewMachine) func(context.Context) error {
 	}
 }
 
-// staleToken returns the account's token as it was issued two hours ago, extended to a year.
-func staleToken(ctx context.Context, account Bearer) string {
-	GinkgoHelper()
-	return suite.ReissueToken(ctx, account.Token, func(claims map[string]any) {
-		issued := time.Now().Add(-2 * time.Hour)
-		claims["iat"], claims["nbf"] = issued.Unix(), issued.Unix()
-		claims["exp"] = issued.AddDate(1, 0, 0).Unix()
-		kubernetes, ok := claims["kubernetes.io"].(map[string]any)
-		Expect(ok).To(BeTrue(), fmt.Sprint(claims))
-		kubernetes["warnafter"] = issued.Add(time.Hour).Unix()
-	})
-}
-
-func expectStaleTokenWorks(ctx context.Context, token string) {
-	GinkgoHelper()
-	_, err := suite.ReadToken(ctx, token)
-	Expect(err).NotTo(HaveOccurred())
-}
-
-// expectExtendedTokens reads the flags of the running kube-apiserver. The token of [staleToken] would be
-// valid with any of them: they only decide what the next tokens are.
-func expectExtendedTokens(ctx context.Context) {
-	GinkgoHelper()
-	Expect(suite.OnControlPlane(ctx, `tr '\0' '\n' </proc/$(pgrep -x kube-apiserver)/cmdline`)).To(And(
-		ContainSubstring("--authorization-config="),
-		Not(ContainSubstring("--service-account-extend-token-expiration=false"))))
-}
-
 // auditLogSince writes the part of the API server's audit log since a time to a file, and returns its
 // path. The log of a long test run is large.
 func auditLogSince(ctx context.Context, since time.Time) string {

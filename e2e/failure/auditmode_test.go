@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
@@ -31,7 +32,9 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		machine *NewMachine
 		agent   Bearer
 		stale   string
-		started time.Time
+		// Both accounts have a node scope. kept gets the annotation that bulkhead audit prints.
+		scoped, kept scopedAgent
+		started      time.Time
 	)
 
 	BeforeAll(func(ctx SpecContext) {
@@ -54,6 +57,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		machine = joinLikeKarpenter(ctx)
 		agent = logAgent(ctx)
 		stale = staleToken(ctx, agent)
+		scoped, kept = startScopedAgent(ctx, "scoped"), startScopedAgent(ctx, "kept")
 	})
 
 	It("lets a node register with labels and taints of its own", Allows("NR-LABEL-1"), Allows("NR-TAINT-1"),
@@ -82,6 +86,11 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		Expect(code).To(Equal(http.StatusOK), message)
 	})
 
+	It("lets an account with a node scope list the pods of another node", Allows("NS-POD-1"), func(ctx SpecContext) {
+		scoped.expectPodsOfOtherNode(ctx)
+		kept.expectPodsOfOtherNode(ctx)
+	})
+
 	It("lets a client use a token that it should have read again", Allows("NR-SA-1"), func(ctx SpecContext) {
 		expectStaleTokenWorks(ctx, stale)
 	})
@@ -91,12 +100,13 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		// kube-apiserver has restarted. For a while, kubelet-auth-proxy cannot ask it for logs.
 		suite.EventuallyOnControlPlane(ctx, 2*time.Minute, "bulkhead audit")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
-			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1", "KA-LOOPBACK-1")
+			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1", "KA-LOOPBACK-1",
+			"NS-POD-1", scoped.account.Name, nodescope.ModeAnnotation+": audit")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
 			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration",
 			"KA-VAP-1", agent.User)
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), "NR-LABEL-1", "NR-TAINT-1",
-			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT")
+			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "NS-POD-1", kept.account.Name)
 		proxied, err := suite.Host.Run(ctx, suite.Worker,
 			"curl -sSf http://127.0.0.1:10466/metrics | bulkhead audit --metrics=-")
 		Expect(err).NotTo(HaveOccurred())
@@ -124,6 +134,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 				" -o installation >"+afterAudit)
 			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
 			allowMirrorPods(ctx)
+			kept.keepInAudit(ctx)
 			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
 			replaceWorkersProxy(ctx)
 			Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(
@@ -137,11 +148,13 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			expectServerProxy(ctx, agent)
 			expectNewMirrorPod(ctx, machine)
 			expectStaleTokenWorks(ctx, stale)
+			kept.expectPodsOfOtherNode(ctx)
 			expectExtendedTokens(ctx)
 		})
 
-	It("enforces every other rule then", Denies("NR-LABEL-1"), func(ctx SpecContext) {
+	It("enforces every other rule then", Denies("NR-LABEL-1"), Denies("NS-POD-1"), func(ctx SpecContext) {
 		suite.ExpectForbidden(ctx, grantedNode(ctx), List(api.Deployments), "NA-DEFAULT")
+		suite.ExpectForbidden(ctx, scoped.Identity, podsOfOtherNode(), "NS-POD-1")
 		// The node pool is allowed, and no other label.
 		_, err := machine.Host.Run(ctx, machine.Name, "kubectl --kubeconfig=/etc/kubernetes/kubelet.conf label node "+
 			machine.Name+" example.com/other=x")
