@@ -48,6 +48,10 @@ func startScopedAgent(ctx context.Context, name string) scopedAgent {
 	return scopedAgent{Identity: suite.AsBearer(token), account: account}
 }
 
+func (a scopedAgent) user() string {
+	return "system:serviceaccount:" + a.account.Namespace + ":" + a.account.Name
+}
+
 // podsOfOtherNode lists pods that are outside the scope of the agent.
 func podsOfOtherNode() Request { return List(api.Pods).Where("spec.nodeName=" + suite.ControlPlane) }
 

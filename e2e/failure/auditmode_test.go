@@ -101,12 +101,12 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		suite.EventuallyOnControlPlane(ctx, 2*time.Minute, "bulkhead audit")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
 			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1", "KA-LOOPBACK-1",
-			"NS-POD-1", scoped.account.Name, nodescope.ModeAnnotation+": audit")
+			"NS-POD-1", scoped.user(), nodescope.ModeAnnotation+": audit")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
 			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration",
 			"KA-VAP-1", agent.User)
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), "NR-LABEL-1", "NR-TAINT-1",
-			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "NS-POD-1", kept.account.Name)
+			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "NS-POD-1", kept.user())
 		proxied, err := suite.Host.Run(ctx, suite.Worker,
 			"curl -sSf http://127.0.0.1:10466/metrics | bulkhead audit --metrics=-")
 		Expect(err).NotTo(HaveOccurred())

@@ -10,6 +10,9 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
+var writeNodeStatus = rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""},
+	Resources: []string{"nodes/status"}}
+
 // The rules limit nodes, not the accounts of add-ons (docs/compatibility.md). A node is denied the
 // same requests: see "a node and a pool of devices" and "a node that writes fields that others set".
 var _ = DescribeTable("an add-on with a ServiceAccount of its own",
@@ -26,4 +29,9 @@ var _ = DescribeTable("an add-on with a ServiceAccount of its own",
 	Entry("kured uncordons a node", Allows("NR-CORDON-1"),
 		rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{""}, Resources: []string{"nodes"}},
 		registered(own, Patch(api.Nodes).With(spec("unschedulable", false)))),
+	Entry("a cloud controller changes the address of a node", Allows("NR-ADDRESS-3"), writeNodeStatus,
+		at(func(*Env) string { return "192.0.2.53" })),
+	Entry("Node Problem Detector reports a condition of a node", Allows("NR-ADDRESS-3"), writeNodeStatus,
+		registered(own, Patch(api.Nodes).Sub("status").With(status("conditions", []any{
+			fields{"type": "KernelDeadlock", "status": "False", "reason": "KernelHasNoDeadlock"}})))),
 )

@@ -39,12 +39,26 @@ var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, 
 			suite.ExpectRefusedWrite(ctx, suite.AsBearer(token), again,
 				Refusal{By: "NR-BOOT-3", Text: "an administrator deletes the Node first"})
 
-			By("deleting its Node")
+			By("deleting its Node, and joining with a new address")
+			useNewAddress(ctx, machine)
 			Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
 			after := machine.Join(ctx, token)
 			Expect(after.UID).NotTo(Equal(before.UID))
+			Expect(internalIPOf(after)).NotTo(Equal(internalIPOf(before)))
 		})
 	})
+
+// useNewAddress gives the machine a second address of its network, which its kubelet reports from the
+// next start on.
+func useNewAddress(ctx context.Context, machine *NewMachine) {
+	GinkgoHelper()
+	machine.Run(ctx, `set -eu
+cidr=$(ip -4 -o address show dev eth0 | awk '{print $4; exit}')
+new=$(echo "$cidr" | cut -d. -f1-3).231
+ip address add "$new/${cidr#*/}" dev eth0
+sed -i "s#^KUBELET_EXTRA_ARGS=#&--node-ip=$new #" /etc/default/kubelet
+grep -q "node-ip=$new" /etc/default/kubelet`)
+}
 
 var _ = Describe("a machine that joins the control plane with kubeadm", Serial, Ordered,
 	Label(Disruptive, Slow, OnHost, OnWorker, OnHardened), func() {

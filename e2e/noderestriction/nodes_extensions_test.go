@@ -105,6 +105,8 @@ var _ = DescribeTable("a node under the operator's configuration", Label(OnHarde
 
 	Entry("registers with a taint of kubelets: admitted", Allows("NR-TAINT-1"),
 		registering(withTaint(corev1.TaintNodeUnschedulable))),
+	Entry("registers with the taint of an external cloud provider: admitted", Allows("NR-TAINT-1"),
+		registering(withTaint("node.cloudprovider.kubernetes.io/uninitialized"))),
 	Entry("registers with another taint: denied", Denies("NR-TAINT-1"), registering(withTaint("example.com/dedicated")),
 		"example.com/dedicated"),
 )

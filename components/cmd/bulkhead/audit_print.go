@@ -135,6 +135,10 @@ func auditLogNotes(stats auditreport.AuditLogStats) []string {
 		notes = append(notes, "labels and taints of new nodes were not checked: the log has no creation of a Node with its "+
 			"object, which needs the audit level Request. `bulkhead preflight` checks the existing Nodes")
 	}
+	if stats.Reported == 0 {
+		notes = append(notes, "other writes of nodes were not checked, such as IPs of pods and labels of existing Nodes: "+
+			"run `bulkhead preflight`, and install in mode audit")
+	}
 	if stats.MirrorPods > 0 {
 		notes = append(notes, fmt.Sprintf("the namespaces of %s were not checked: `bulkhead mirror-labels` prints what "+
 			"they need", countOf(stats.MirrorPods, "mirror pod")))

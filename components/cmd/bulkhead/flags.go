@@ -166,6 +166,7 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 		DenyUnknown:         o.Extensions.DenyUnknown,
 		Accepted:            f.ignored,
 		Metrics:             preflight.ServerMetrics(client.Kubernetes.Discovery().RESTClient()),
+		Configz:             client.Configz,
 		NodeScope:           o.NodeScope.On,
 		KubeletClient:       controlplane.KubeletClient(f.layout, manifest),
 		Profile:             string(o.Profile),

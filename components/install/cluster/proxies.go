@@ -59,11 +59,16 @@ func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(proxied, func(node string) bool { return node == "" }), ctx.Err()
 }
 
-// listensOnLoopback reads the address of the kubelet from its running configuration.
-func (c *Client) listensOnLoopback(ctx context.Context, node string) (bool, error) {
+// Configz returns the running configuration of a node's kubelet, which it reads through the API server.
+func (c *Client) Configz(ctx context.Context, node string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, configzTimeout)
 	defer cancel()
-	data, err := c.configz(ctx, node)
+	return c.configz(ctx, node)
+}
+
+// listensOnLoopback reads the address of the kubelet from its running configuration.
+func (c *Client) listensOnLoopback(ctx context.Context, node string) (bool, error) {
+	data, err := c.Configz(ctx, node)
 	if err != nil {
 		return false, err
 	}

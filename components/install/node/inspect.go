@@ -47,9 +47,9 @@ type setup struct {
 	// authFlags are the kubelet's flags that override kubeletDropIn, but not kubeletDropInAllow.
 	authFlags []string
 	// readOnlyPort is a port without authentication, and empty if there is none. anonymous is true if
-	// the kubelet answers requests without credentials.
-	readOnlyPort string
-	anonymous    bool
+	// the kubelet answers requests without credentials. alwaysAllow is true if every user may do everything.
+	readOnlyPort           string
+	anonymous, alwaysAllow bool
 	// ours is true if the running kubelet reads Bulkhead's configuration directory.
 	ours bool
 }
@@ -130,8 +130,14 @@ func (k *Installer) read(pid int, process Process) (*setup, error) {
 	if flag := staticpod.FlagValue(process.Args, "anonymous-auth"); flag != "" {
 		setup.anonymous = flag != "false"
 	}
+	if flag := staticpod.FlagValue(process.Args, "authorization-mode"); flag != "" {
+		setup.alwaysAllow = flag == alwaysAllow
+	}
 	return setup, nil
 }
+
+// alwaysAllow is a mode of the kubelet's authorization.
+const alwaysAllow = "AlwaysAllow"
 
 func stronger(arg string) error {
 	return fmt.Errorf(
@@ -159,6 +165,7 @@ func (s *setup) readConfig(file string) error {
 			Anonymous struct{ Enabled bool }
 			X509      struct{ ClientCAFile string }
 		}
+		Authorization struct{ Mode string }
 	}
 	if err := yaml.Unmarshal(data, &config); err != nil {
 		return fmt.Errorf("reading %s: %w", file, err)
@@ -191,6 +198,7 @@ func (s *setup) readConfig(file string) error {
 		clientCA = filepath.Join(filepath.Dir(file), clientCA)
 	}
 	s.clientCA, s.anonymous = clientCA, config.Authentication.Anonymous.Enabled
+	s.alwaysAllow = config.Authorization.Mode == alwaysAllow
 	s.readOnlyPort = strconv.Itoa(int(config.ReadOnlyPort))
 	return errors.Join(problems...)
 }

@@ -47,7 +47,8 @@ func TestAnInstallationNamesTheClientsThatLoseAccess(t *testing.T) {
 	const anonymous = "  note       requests without credentials: kubelet-auth-proxy answers them with 401\n"
 	onNode(t, "a node with a read-only port", func(t *testing.T, n *testNode) {
 		config := string(read(t, n.config)) + "readOnlyPort: 10255\n"
-		config = strings.Replace(config, "authentication:", "authentication:\n  anonymous: {enabled: true}", 1)
+		config = strings.Replace(config, "authentication:", "authorization: {mode: AlwaysAllow}\n"+
+			"authentication:\n  anonymous: {enabled: true}", 1)
 		must(t, os.WriteFile(n.config, []byte(config), 0o600))
 		n.newClusterCA("kubernetes")
 		allow := kubeletOptions
@@ -56,7 +57,7 @@ func TestAnInstallationNamesTheClientsThatLoseAccess(t *testing.T) {
 			options.LoopbackClients = cmp.Or(options.LoopbackClients, LoopbackDeny)
 			must(t, n.installer().Install(t.Context(), options))
 		}
-		for _, note := range []string{anonymous, "read-only port 10255: open on 127.0.0.1 only\n",
+		for _, note := range []string{anonymous, "authorization mode AlwaysAllow", "read-only port 10255: open on 127.0.0.1 only\n",
 			"read-only port 10255: closed\n"} {
 			if got := strings.Count(n.out.String(), note); got != 1 {
 				t.Errorf("it says %d times: %s\n%s", got, note, n.out.String())
@@ -65,12 +66,13 @@ func TestAnInstallationNamesTheClientsThatLoseAccess(t *testing.T) {
 	})
 	onNode(t, "a kubelet with the flags", func(t *testing.T, n *testNode) {
 		n.newClusterCA("kubernetes")
-		n.extra = []string{"--read-only-port=10255", "--anonymous-auth=true"}
+		n.extra = []string{"--read-only-port=10255", "--anonymous-auth=true", "--authorization-mode=AlwaysAllow"}
 		n.start()
 		allow := kubeletOptions
 		allow.LoopbackClients = LoopbackAllow
 		must(t, n.installer().Install(t.Context(), allow))
-		if out := n.out.String(); !strings.Contains(out, "port 10255: open on") || !strings.Contains(out, anonymous) {
+		if out := n.out.String(); !strings.Contains(out, "port 10255: open on") || !strings.Contains(out, anonymous) ||
+			!strings.Contains(out, "authorization mode AlwaysAllow: users without a right by RBAC get 403\n") {
 			t.Errorf("got\n%s", out)
 		}
 	})

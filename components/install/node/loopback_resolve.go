@@ -104,6 +104,9 @@ func (p *plan) noteLostClients() {
 	if p.setup.anonymous && !p.setup.ours {
 		p.Note("requests without credentials: kubelet-auth-proxy answers them with 401")
 	}
+	if p.setup.alwaysAllow && !p.setup.ours {
+		p.Note("authorization mode %s: users without a right by RBAC get 403", alwaysAllow)
+	}
 }
 
 // noteLoopback prints what the setting allows, and a difference to the former setting or to the

@@ -131,6 +131,10 @@ func nodeRestriction(in Input) Finding {
 		return Finding{OK, check, "off: node-restriction replaces it"}
 	case in.Profile == "parity":
 		return Finding{Warn, check, "off: so far nothing checks what nodes write; node-restriction will"}
+	case in.AuditOnly:
+		// The floor of profile hardened has no mode audit.
+		return Finding{Fail, check, "off: profile hardened switches it on, and it denies writes of nodes also in mode " +
+			"audit. Add NodeRestriction to --enable-admission-plugins first, and check that all nodes still work"}
 	}
 	return Finding{Warn, check,
 		"off: so far nothing checks what nodes write; the profile switches it on, before node-restriction"}

@@ -152,13 +152,20 @@ func addLabels(in Input, node *corev1.Node, owners fieldOwners, reported []strin
 	}
 }
 
-// addTaints skips sticky taints: node-restriction records them, and admits a node with them.
+// addTaints skips sticky taints: node-restriction records them, and admits a node with them. The taints
+// with which the kubelet registers count also if the Node no longer has them.
 func addTaints(in Input, node *corev1.Node, owners fieldOwners, denied keysBy) {
+	registered := noderestriction.TaintsDenied(in.Policy, node.Name, in.kubelets.configs[node.Name].RegisterWithTaints)
+	for _, key := range registered {
+		if !in.Policy.StickyTaints.Has(key) {
+			denied.add(Fail, allowTaint, key)
+		}
+	}
 	for _, key := range noderestriction.TaintsDenied(in.Policy, node.Name, node.Spec.Taints) {
 		_, marked := node.Labels[key]
 		byKubeadm := key == controlPlaneKey && marked
 		switch {
-		case in.Policy.StickyTaints.Has(key):
+		case in.Policy.StickyTaints.Has(key) || slices.Contains(registered, key):
 		case owners.taints == kubeletOwner:
 			denied.add(Fail, allowTaint, key)
 		case !byKubeadm && !byControlPlane(key):

@@ -84,6 +84,10 @@ type Input struct {
 	ExactTokens bool
 	// Metrics reads kube-apiserver's metrics. If it is nil, the check of tokens is skipped.
 	Metrics func(context.Context) (io.ReadCloser, error)
+	// Configz reads the running configuration of a node's kubelet. If it is nil, the checks do without.
+	Configz func(ctx context.Context, node string) ([]byte, error)
+	// kubelets are what Configz returned. compatibilityFindings reads them once for its checks.
+	kubelets kubelets
 	// Opened are the annotations that the installer sets on kube-system.
 	Opened map[string]string
 	// Host is used by the checks of the host. If it is nil, they are skipped.
@@ -128,21 +132,22 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 }
 
 // compatibilityFindings judges what works now and would stop. An installation that only audits denies
-// none of it, so there a FAIL is only a warning. Clients of 127.0.0.1 are denied also then, if the user
-// has set that, and those of [::1] always: the kubelet itself denies them, and has no mode audit.
+// little of it, so there a FAIL is only a warning.
 func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	var findings []Finding
-	var errs []error
+	var err error
+	in.kubelets, err = readKubelets(ctx, in)
+	errs := []error{err}
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		nodePolicyFindings, mirrorPodFindings, podIPFindings, windowsFindings, leftOutFindings, loopbackFindings, staleTokenFindings,
+		nodePolicyFindings, mirrorPodFindings, podIPFindings, windowsFindings, leftOutFindings, kubeletConfigFindings,
+		loopbackFindings, staleTokenFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)
 		errs = append(errs, err)
 	}
 	for i, f := range findings {
-		audited := in.AuditOnly && f.Check != ipv6LoopbackCheck &&
-			(f.Check != loopbackCheck || in.LoopbackClients != node.LoopbackDeny)
+		audited := in.AuditOnly && !stopsInAudit(in, f.Check)
 		if f.Level == Fail && (audited || slices.Contains(in.Accepted, flagName(f.Check))) {
 			findings[i].Level = Warn
 			if audited {
@@ -153,11 +158,23 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	return findings, errors.Join(errs...)
 }
 
+// stopsInAudit reports whether the clients of a check lose access also in mode audit. Clients of [::1] do:
+// the kubelet itself denies them. Those of 127.0.0.1 do if the user has set that.
+func stopsInAudit(in Input, check string) bool {
+	switch check {
+	case kubeletConfigCheck, ipv6LoopbackCheck:
+		return true
+	case loopbackCheck:
+		return in.LoopbackClients == node.LoopbackDeny
+	}
+	return false
+}
+
 // Acceptable are the checks whose failure the user may accept, with "-" for each space.
 func Acceptable() []string {
 	var names []string
-	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, loopbackCheck, ipv6LoopbackCheck,
-		staleTokenCheck} {
+	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, kubeletConfigCheck, loopbackCheck,
+		ipv6LoopbackCheck, staleTokenCheck} {
 		names = append(names, flagName(check))
 	}
 	return names

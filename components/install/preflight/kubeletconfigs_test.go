@@ -1,0 +1,131 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+func ready(node *corev1.Node) {
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+}
+
+// configz returns the answer of every kubelet: its configuration, with the fields in more.
+func configz(more string) func(context.Context, string) ([]byte, error) {
+	return func(context.Context, string) ([]byte, error) {
+		return []byte(`{"kubeletconfig": {"address": "0.0.0.0", "authorization": {"mode": "Webhook"}` + more + `}}`), nil
+	}
+}
+
+func TestKubeletConfigurations(t *testing.T) {
+	broken := func(context.Context, string) ([]byte, error) { return nil, errors.New("connection refused") }
+	cut := func(context.Context, string) ([]byte, error) { return []byte(`{"kubeletconfig": {`), nil }
+	for _, tt := range []struct {
+		name     string
+		configz  func(context.Context, string) ([]byte, error)
+		audit    bool
+		selector string
+		level    Level
+		mentions string
+	}{
+		{"kubeadm's configuration", configz(`, "authentication": {"anonymous": {"enabled": false}}`), false, "", OK,
+			"no client of the 1 kubelets"},
+		{"read-only port", configz(`, "readOnlyPort": 10255`), false, "", Fail, "n1: the read-only port is open"},
+		{"read-only port in mode audit", configz(`, "readOnlyPort": 10255`), true, "", Fail, "`readOnlyPort: 0`"},
+		{"anonymous requests in mode audit", configz(`, "authentication": {"anonymous": {"enabled": true}}`), true, "",
+			Fail, "n1: requests without a credential are accepted"},
+		{"every user may do everything, in mode audit", configz(`, "authorization": {"mode": "AlwaysAllow"}`), true, "",
+			Fail, "users without a right by RBAC get 403"},
+		{"kubelet behind its proxy", configz(`, "readOnlyPort": 10255, "address": "127.0.0.1"`), false, "", OK, "1 kubelets"},
+		{"node that is left out", configz(`, "readOnlyPort": 10255`), false, "pool=main", OK, "1 kubelets"},
+		{"kubelet that does not answer", broken, true, "", Warn, "n1: cannot be read: connection refused"},
+		{"answer that is cut", cut, false, "", Warn, "reading its /configz"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := Input{Client: fake.NewClientset(workerNode("n1", ready)), Configz: tt.configz, GuardsKubelets: true,
+				AuditOnly: tt.audit, NodeSelector: tt.selector}
+			findings, err := compatibilityFindings(t.Context(), in)
+			wantOne(t, only(findings, kubeletConfigCheck), err, tt.level, tt.mentions)
+		})
+	}
+}
+
+func only(findings []Finding, check string) []Finding {
+	var found []Finding
+	for _, f := range findings {
+		if f.Check == check {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func TestKubeletConfigurationsAreNotReadWithoutTheProxy(t *testing.T) {
+	in := Input{Client: fake.NewClientset(workerNode("n1", ready)), Configz: configz(`, "readOnlyPort": 10255`)}
+	findings, err := compatibilityFindings(t.Context(), in)
+	if err != nil || len(only(findings, kubeletConfigCheck)) > 0 {
+		t.Errorf("got %v, %v", findings, err)
+	}
+}
+
+// The Node may have lost the taint, or another client may own the list of taints now.
+func TestTaintsWithWhichAKubeletRegisters(t *testing.T) {
+	registers := configz(`, "registerWithTaints": [{"key": "gpu", "effect": "NoSchedule"}]`)
+	for _, tt := range []struct {
+		name    string
+		configz func(context.Context, string) ([]byte, error)
+		node    *corev1.Node
+		level   Level
+	}{
+		{"on the Node", registers, workerNode("n1", ready, nodeTaint("gpu", "kube-controller-manager")), Fail},
+		{"no longer on the Node", registers, workerNode("n1", ready), Fail},
+		{"on a Node that is not ready", registers, workerNode("n1", nodeTaint("gpu", "kube-controller-manager")), Warn},
+		{"set by another client", configz(""), workerNode("n1", ready, nodeTaint("gpu", "kubectl")), Warn},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := Input{Profile: "hardened", Client: fake.NewClientset(tt.node), Configz: tt.configz, Policy: strictPolicy()}
+			findings, err := compatibilityFindings(t.Context(), in)
+			wantOne(t, only(findings, nodePolicyCheck), err, tt.level, `allowedTaints: ["gpu"]`)
+		})
+	}
+}
+
+func TestKubeletsBeyondTheLimitAreNotAsked(t *testing.T) {
+	var nodes []runtime.Object
+	for i := range mostKubelets + 2 {
+		nodes = append(nodes, workerNode(fmt.Sprintf("n%d", i), ready))
+	}
+	in := Input{Client: fake.NewClientset(nodes...), Configz: configz(""), GuardsKubelets: true}
+	findings, err := compatibilityFindings(t.Context(), in)
+	wantOne(t, only(findings, kubeletConfigCheck), err, Warn, "2 more kubelets were not asked")
+}
+
+func TestMissingPluginFailsInAudit(t *testing.T) {
+	for _, tt := range []struct {
+		name, profile, plugins string
+		audit                  bool
+		level                  Level
+	}{
+		{"off, mode audit", "hardened", "PodSecurity", true, Fail},
+		{"off, mode enforce", "hardened", "PodSecurity", false, Warn},
+		{"off, mode audit, profile parity", "parity", "PodSecurity", true, Warn},
+		{"on, mode audit", "hardened", "NodeRestriction", true, OK},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := nodeRestriction(Input{Profile: tt.profile, AuditOnly: tt.audit,
+				Server: flags{"enable-admission-plugins": tt.plugins}})
+			if got.Level != tt.level || tt.level == Fail && !strings.Contains(got.Detail, "--enable-admission-plugins first") {
+				t.Errorf("got %+v, want level %s", got, tt.level)
+			}
+		})
+	}
+}
