@@ -76,7 +76,7 @@ down() {
   refcluster down --name="${name}"
   if [[ ${page} == install ]]; then
     docker image rm "${images[@]}" >/dev/null 2>&1 || true
-    rm -f bulkhead.yaml defaults.yaml from-logs.yaml from-all.yaml enforce.yaml audit-*.log
+    rm -f bulkhead.yaml defaults.yaml from-logs.yaml from-all.yaml enforce.yaml audit-*.log metrics-*.txt
   fi
 }
 
