@@ -56,7 +56,7 @@ check-tidy() { in-modules go mod tidy -diff; }
 # check-golangci-lint also runs the analyzers of go vet (the linter govet). The command go vet would look at
 # every dependency, too, which takes ten minutes on an empty cache.
 check-golangci-lint() {
-  CGO_ENABLED=0 GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/tools build -trimpath -ldflags='-s -w' \
+  CGO_ENABLED=0 GOWORK=off GOFLAGS="${GOFLAGS-} -mod=readonly" go -C scripts/tools build -trimpath -ldflags='-s -w' \
     -o "${bin}/golangci-lint" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
   in-modules "${bin}/golangci-lint" run --timeout=60m ./...
 }
@@ -64,7 +64,7 @@ check-golangci-lint() {
 # check-govulncheck looks for known vulnerabilities in what the programs call. testrun skips it if the
 # database cannot be reached.
 check-govulncheck() {
-  GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/tools build -trimpath -ldflags='-s -w' \
+  GOWORK=off GOFLAGS="${GOFLAGS-} -mod=readonly" go -C scripts/tools build -trimpath -ldflags='-s -w' \
     -o "${bin}/govulncheck" golang.org/x/vuln/cmd/govulncheck
   "${bin}/govulncheck" -db="${GOVULNDB:-https://vuln.go.dev}" ./components/cmd/...
 }
@@ -73,7 +73,7 @@ check-shellcheck() { files '*.sh' .ci/run | xargs shellcheck; }
 
 # check-actionlint checks the workflows of GitHub, and by shellcheck the commands in them.
 check-actionlint() {
-  GOWORK=off GOFLAGS='-mod=readonly -buildvcs=false' go -C scripts/actionlint build -trimpath -ldflags='-s -w' \
+  GOWORK=off GOFLAGS="${GOFLAGS-} -mod=readonly" go -C scripts/actionlint build -trimpath -ldflags='-s -w' \
     -o "${bin}/actionlint" github.com/rhysd/actionlint/cmd/actionlint
   files '.github/workflows/*.yaml' | xargs "${bin}/actionlint"
 }

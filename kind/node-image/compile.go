@@ -74,7 +74,7 @@ func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
 
 func (b *Builder) goEnv() []string {
 	return append(slices.Concat(b.Engine.Info.Platform.Env(), host.CompilerEnv()),
-		"CGO_ENABLED=0", "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off")
+		"CGO_ENABLED=0", host.GoFlags, "GOWORK=off")
 }
 
 // ldflags returns the flags that set the version in Kubernetes programs. Without them, kubeadm and

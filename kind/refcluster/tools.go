@@ -136,7 +136,7 @@ func (w Workshop) build(ctx context.Context, log io.Writer, platform host.Platfo
 	build := progress.Command{
 		Dir: dir,
 		Env: append(slices.Concat(platform.Env(), host.CompilerEnv()),
-			"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"),
+			"CGO_ENABLED=0", "GOWORK=off", host.GoFlags),
 		Args: append([]string{"go", "build", "-trimpath", "-ldflags=" + ldflags, "-o", output}, packages...),
 	}
 	return host.WithHugePages(log, func() error { return build.Run(ctx, log) })

@@ -82,7 +82,7 @@ func (b *bench) stage(ctx context.Context, log io.Writer, staging string) (strin
 	}
 	build := progress.Command{
 		Dir: filepath.Join(b.root, pinning),
-		Env: []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false"},
+		Env: []string{"CGO_ENABLED=0", "GOWORK=off", host.GoFlags},
 		Args: []string{"go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(staging, "kube-bench"),
 			module},
 	}

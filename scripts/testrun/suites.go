@@ -56,7 +56,7 @@ var (
 	certificates = selection{name: "certificates", suites: []string{"certificates"}}
 	// These need a cluster with three control planes. The long specs run kubeadm's commands.
 	hosts     = selection{name: "hosts", label: "!long", suites: []string{"hosts"}}
-	hostsLong = selection{name: "hosts", suites: hosts.suites}
+	hostsLong = selection{name: "hosts", suites: hosts.suites, timeout: 2 * time.Hour}
 
 	special = slices.Concat(crawl.suites, nodeScope.suites, certificates.suites, hosts.suites)
 )
