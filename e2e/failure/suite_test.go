@@ -12,6 +12,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	"github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
@@ -24,5 +25,6 @@ var (
 func TestSpecs(t *testing.T) { suite.Run(t) }
 
 func TestSpecsNameRules(t *testing.T) {
-	framework.CheckNames(t, slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules))
+	framework.CheckNames(t, slices.Concat(nodeauthorizer.Rules, noderestriction.Rules, kubeletauth.Rules,
+		nodescope.Rules))
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -60,11 +61,22 @@ func NewForConfig(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	configz := func(ctx context.Context, node string) ([]byte, error) {
-		nodes := typed.CoreV1().RESTClient().Get().Resource("nodes")
-		return nodes.Name(node).SubResource("proxy").Suffix("configz").DoRaw(ctx)
+	return &Client{Kubernetes: typed, dynamic: untyped, configz: configzOf(typed.CoreV1().RESTClient())}, nil
+}
+
+// mostConfigz bounds the answer of a kubelet, in bytes. A real one has about 5 kB. A longer one is cut, so it
+// cannot be decoded.
+const mostConfigz = 1 << 20
+
+func configzOf(client rest.Interface) func(context.Context, string) ([]byte, error) {
+	return func(ctx context.Context, node string) ([]byte, error) {
+		answer, err := client.Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").Stream(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = answer.Close() }()
+		return io.ReadAll(io.LimitReader(answer, mostConfigz))
 	}
-	return &Client{Kubernetes: typed, dynamic: untyped, configz: configz}, nil
 }
 
 // Ready checks /readyz. In its first seconds a server can deny even the administrator's requests,

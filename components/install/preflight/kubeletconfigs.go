@@ -13,6 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
 const (
@@ -21,6 +24,9 @@ const (
 	mostKubelets = 500
 	// kubeletsAtOnce limits the requests at one time.
 	kubeletsAtOnce = 16
+	// mostTaints is more than any kubelet has. mostCause bounds the text of an error, in bytes.
+	mostTaints = 100
+	mostCause  = 512
 )
 
 // kubeletConfig is the part of a kubelet's running configuration that the checks need. It includes the
@@ -100,7 +106,21 @@ func readKubelet(ctx context.Context, in Input, node string) (kubeletConfig, err
 	if err := json.Unmarshal(data, &running); err != nil {
 		return kubeletConfig{}, fmt.Errorf("reading its /configz: %w", err)
 	}
-	return running.KubeletConfig, nil
+	return running.KubeletConfig, validTaints(running.KubeletConfig.RegisterWithTaints)
+}
+
+// validTaints checks what a compromised node could write to the user's terminal. The API server would
+// reject such taints.
+func validTaints(taints []corev1.Taint) error {
+	if len(taints) > mostTaints {
+		return fmt.Errorf("its registerWithTaints has %d taints", len(taints))
+	}
+	for _, taint := range taints {
+		if len(validation.IsQualifiedName(taint.Key)) > 0 {
+			return fmt.Errorf("its registerWithTaints has an invalid key, %q", taint.Key)
+		}
+	}
+	return nil
 }
 
 func nodeReady(node *corev1.Node) bool {
@@ -166,8 +186,9 @@ func kubeletConfigFindings(ctx context.Context, in Input) ([]Finding, error) {
 func (k kubelets) notRead(all bool) []Finding {
 	var findings []Finding
 	if k.unread.count > 0 {
-		findings = append(findings, Finding{Warn, kubeletConfigCheck, fmt.Sprintf("%s: cannot be read: %v. Check "+
-			"readOnlyPort, authentication.anonymous, authorization.mode and registerWithTaints there", &k.unread, k.cause)})
+		findings = append(findings, Finding{Warn, kubeletConfigCheck, fmt.Sprintf("%s: cannot be read: %s. Check "+
+			"readOnlyPort, authentication.anonymous, authorization.mode and registerWithTaints there", &k.unread,
+			webhook.Printable(k.cause.Error(), mostCause))})
 	}
 	if k.beyond > 0 {
 		findings = append(findings, Finding{Warn, kubeletConfigCheck, fmt.Sprintf(

@@ -49,6 +49,12 @@ func TestKubeletConfigurations(t *testing.T) {
 		{"node that is left out", configz(`, "readOnlyPort": 10255`), false, "pool=main", OK, "1 kubelets"},
 		{"kubelet that does not answer", broken, true, "", Warn, "n1: cannot be read: connection refused"},
 		{"answer that is cut", cut, false, "", Warn, "reading its /configz"},
+		{"error with control characters", func(context.Context, string) ([]byte, error) { return nil, errors.New("a\x1b[2J") },
+			false, "", Warn, "a\ufffd[2J"},
+		{"taint with control characters", configz(`, "registerWithTaints": [{"key": "a\u001b[2J"}]`), false, "", Warn,
+			`an invalid key, "a\x1b[2J"`},
+		{"more taints than any kubelet has", configz(`, "registerWithTaints": [{"key": "a"}` +
+			strings.Repeat(`, {"key": "a"}`, mostTaints) + "]"), false, "", Warn, "has 101 taints"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := Input{Client: fake.NewClientset(workerNode("n1", ready)), Configz: tt.configz, GuardsKubelets: true,
