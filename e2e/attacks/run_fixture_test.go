@@ -130,12 +130,18 @@ func (a Attempt) denied(ctx SpecContext, r *Run, who *Identity) {
 		expectAuditedRefusal(ctx, r, who, begun, answer.Message)
 		return
 	}
-	answer := a.Attack(ctx, r, who)
+	r.expectDenied(ctx, who, a.Attack(ctx, r, who), begun, a.Rule, a.Text)
+}
+
+// expectDenied expects that an authorizer denied the last request by the rule, and the record in the audit log.
+func (r *Run) expectDenied(ctx context.Context, who *Identity, answer Answer, since time.Time, by rules.ID,
+	text string) {
+	GinkgoHelper()
 	review, err := suite.Review(ctx, who, answer.Request)
 	Expect(err).NotTo(HaveOccurred())
 	answer.Allowed, answer.Reason = review.Allowed, review.Reason
-	suite.ExpectDenial(answer, a.Rule, a.Text)
-	expectAudited(ctx, r, who, begun, a.Rule)
+	suite.ExpectDenial(answer, by, text)
+	expectAudited(ctx, r, who, since, by)
 }
 
 // allowed expects that the twin is allowed, and by which rule.

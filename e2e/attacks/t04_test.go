@@ -5,15 +5,13 @@ package attacks_test
 
 import (
 	"context"
-	"encoding/json"
-	"time"
+	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -32,10 +30,14 @@ var _ = tell(Story{
 		{
 			Name: "requesting a token of a cluster administrator", Effect: "the new token reads all secrets",
 			By: daemon, Rights: mayCreateTokens, Rule: "NS-TOKEN-1", Text: "[NA-SA-2]",
-			Prepare: administrator,
+			Prepare: func(ctx context.Context, r *Run) {
+				administrator(ctx, r)
+				r.Names[r.Victim()] = r.NewName("secret")
+				r.Put(ctx, fixtures.Secret(r.Namespace(ctx), r.Names[r.Victim()]))
+			},
 			Attack: sends(func(r *Run) Request {
 				return Create(api.ServiceAccounts).In(r.Names["namespace"]).Named(fixtures.Account).Sub("token").
-					With(&authenticationv1.TokenRequest{})
+					With(&authenticationv1.TokenRequest{}).Stored()
 			}),
 			Show:   readsAllSecrets,
 			TwinIs: "a token of its own account that is bound to its pod",
@@ -43,17 +45,14 @@ var _ = tell(Story{
 		},
 		{
 			Name:   "requesting a token of its own account that is bound to no pod",
-			Effect: "the token is valid for days, and no deletion of the pod ends it",
-			By:     daemon, Rights: mayCreateTokens, Rule: "NS-ADMIT-1", Text: "[NR-SA-1]",
-			Attack: func(ctx context.Context, r *Run, who *Identity) Answer {
-				return r.Send(ctx, who, Create(api.ServiceAccounts).In(stage.Namespace).Named(accountOf(who)).Sub("token").
-					With(&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
-						ExpirationSeconds: ptr.To[int64](7 * 24 * 3600),
-					}}))
-			},
-			Show:   outlivesThePod,
+			Effect: "after the pod was deleted, the token still creates the next token",
+			By:     ownPod, Rights: mayCreateTokens, Rule: "NS-ADMIT-1", Text: "[NR-SA-1]",
+			Attack: sends(func(r *Run) Request { return ownToken(r, nil) }),
+			Show:   renewsItself,
 			TwinIs: "the same request, bound to its pod",
-			Twin:   boundToken,
+			Twin: sends(func(r *Run) Request {
+				return ownToken(r, fixtures.TokenRequest(r.Pod).Spec.BoundObjectRef)
+			}),
 		},
 	},
 })
@@ -76,32 +75,27 @@ func boundToken(ctx context.Context, r *Run, who *Identity) Answer {
 	pod, err := r.Client.CoreV1().Pods(stage.Namespace).Get(ctx, accountOf(who), metav1.GetOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	return r.Send(ctx, who, Create(api.ServiceAccounts).In(stage.Namespace).Named(accountOf(who)).Sub("token").
-		With(fixtures.TokenRequest(pod)))
+		With(fixtures.TokenRequest(pod)).Stored())
 }
 
-// created returns the token in an answer, and when it expires.
-func created(ctx context.Context, answer Answer) (Bearer, time.Time) {
-	GinkgoHelper()
-	var request authenticationv1.TokenRequest
-	Expect(json.Unmarshal(answer.Body, &request)).To(Succeed())
-	bearer, err := suite.ReadToken(ctx, request.Status.Token)
-	Expect(err).NotTo(HaveOccurred())
-	return bearer, request.Status.ExpirationTimestamp.Time
-}
-
-// readsAllSecrets uses the token in the answer.
+// readsAllSecrets lists the secrets of all namespaces with the token in the answer, and prints one.
 func readsAllSecrets(ctx context.Context, r *Run, answer Answer) {
 	GinkgoHelper()
-	bearer, _ := created(ctx, answer)
-	read := r.Send(ctx, suite.AsBearer(bearer), List(api.Secrets))
-	Expect(read.Code).To(Equal(200), read.Message)
+	admin := mintedBy(ctx, answer)
+	list := r.Send(ctx, admin, List(api.Secrets))
+	Expect(list.Code).To(Equal(http.StatusOK), list.Message)
+	expectSecret(ctx, r, admin)
 }
 
-// outlivesThePod expects a token without a pod that is valid for days.
-func outlivesThePod(ctx context.Context, r *Run, answer Answer) {
+// renewsItself deletes the pod that requested the token in the answer. With this token, it then creates the next
+// token, and checks that the API server accepts it.
+func renewsItself(ctx context.Context, r *Run, answer Answer) {
 	GinkgoHelper()
-	bearer, expires := created(ctx, answer)
-	Expect(bearer.Extra).NotTo(HaveKey("authentication.kubernetes.io/pod-name"))
-	Expect(time.Until(expires)).To(BeNumerically(">", 6*24*time.Hour))
-	r.Say("The token of %s names no pod and is valid until %s.", bearer.User, expires.UTC().Format(time.RFC3339))
+	removeInPeace(ctx, r.Pod)
+	first := mintedBy(ctx, answer)
+	Expect(first.Extra).NotTo(HaveKey("authentication.kubernetes.io/pod-name"))
+	next := r.Send(ctx, first, ownToken(r, nil))
+	Expect(next.Code).To(Equal(http.StatusCreated), next.Message)
+	Expect(mintedBy(ctx, next).User).To(Equal(first.User))
+	r.Say("Pod %s was deleted. The token of %s still creates tokens.", r.Pod.Name, first)
 }

@@ -84,12 +84,16 @@ func replicated(ctx context.Context, r *Run) {
 	r.Names["own"] = r.Env.Pod(ctx, r.Attacker()).Name
 }
 
-// steals cordons the other node and deletes the pod. If the first is denied, the attacker still tries the
-// second.
+// steals cordons the other node and deletes the pod. Where node scope is in force, the first must be denied, as
+// in T1. The attacker still tries the second.
 func steals(ctx context.Context, r *Run, who *Identity) Answer {
 	GinkgoHelper()
+	begun := time.Now()
 	cordoned := r.Send(ctx, who, Patch(api.Nodes).Named(r.Other).With(spec("unschedulable", true)).Stored())
-	if !r.Protected && cordoned.Code != http.StatusOK {
+	switch {
+	case r.Protected && inForce(ctx, "NS-NODE-2"):
+		r.expectDenied(ctx, who, cordoned, begun, "NS-NODE-2", onlyOwnNode)
+	case cordoned.Code != http.StatusOK:
 		return cordoned
 	}
 	return r.Send(ctx, who, Delete(api.Pods).In(r.Pod.Namespace).Named(r.Pod.Name).Stored())

@@ -38,7 +38,8 @@ var _ = tell(Story{
 			return List(api.Pods).Where(withRequirements("spec.nodeName="+r.Attacker(), 1))
 		}),
 	}},
-	Also: []string{"e2e/attacks/cache_test.go", "components/conformance/sarcache/cache_test.go"},
+	Also: []string{"e2e/attacks/cache_test.go", "components/conformance/sarcache/cache_test.go",
+		"e2e/nodeauthorizer/answercache_test.go"},
 })
 
 const (

@@ -21,6 +21,14 @@ func (c *Cluster) FailOpen(ctx context.Context) (float64, error) {
 	return c.serverMetric(ctx, "apiserver_authorization_webhook_evaluations_fail_open_total", `name="`+Webhook+`"`)
 }
 
+// AuthorizationLoaded reports whether the API server uses the authorization file with this SHA-256, in
+// hexadecimal.
+func (c *Cluster) AuthorizationLoaded(ctx context.Context, hash string) (bool, error) {
+	loaded, err := c.serverMetric(ctx, "apiserver_authorization_config_controller_last_config_info",
+		`hash="sha256:`+hash+`"`)
+	return loaded > 0, err
+}
+
 // ServerStart returns the start time of the API server's process.
 func (c *Cluster) ServerStart(ctx context.Context) (time.Time, error) {
 	seconds, err := c.serverMetric(ctx, "process_start_time_seconds", "")

@@ -65,13 +65,19 @@ var _ = Describe("a real kubelet's certificate", Label(OnHost, OnWorker), func()
 // node at the same time.
 func waitUntilRunning(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
-	Eventually(ctx, func() (corev1.PodPhase, error) {
+	Eventually(ctx, phaseOf(pod)).WithTimeout(manyStart).WithPolling(200 * time.Millisecond).Should(
+		Equal(corev1.PodRunning))
+}
+
+// phaseOf returns the current phase of a pod.
+func phaseOf(pod *corev1.Pod) func(context.Context) (corev1.PodPhase, error) {
+	return func(ctx context.Context) (corev1.PodPhase, error) {
 		got, err := suite.Client.CoreV1().Pods(pod.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 		if err != nil {
 			return "", err
 		}
 		return got.Status.Phase, nil
-	}).WithTimeout(manyStart).WithPolling(200 * time.Millisecond).Should(Equal(corev1.PodRunning))
+	}
 }
 
 // expectAudited expects the decision in the cluster's audit log. On in-tree the log names no rule.
