@@ -94,7 +94,8 @@ func TestAuditOfAuditLog(t *testing.T) {
 	if err := json.Unmarshal([]byte(got), &result); err != nil {
 		t.Fatal(err)
 	}
-	if len(result.Findings) != 2 || result.AuditLog.NodeObjects != 1 || len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "other writes of nodes were not checked") {
+	if len(result.Findings) != 2 || result.AuditLog.NodeObjects != 1 || len(result.Notes) != 1 ||
+		!strings.Contains(result.Notes[0], "other writes of nodes were not checked") {
 		t.Errorf("%s", got)
 	}
 	// The level Metadata has no object.

@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +71,23 @@ func TestNodesWithout(t *testing.T) {
 	got, err := client.NodesWithout(t.Context(), selector)
 	if diff := cmp.Diff([]string{"worker-1", "worker-3"}, got); diff != "" || err != nil {
 		t.Errorf("error %v; -want +got:\n%s", err, diff)
+	}
+}
+
+// A compromised kubelet does not fill the memory of the installer.
+func TestLongAnswersOfKubeletsAreCut(t *testing.T) {
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v1/nodes/long/proxy/configz" {
+			_, _ = w.Write(make([]byte, 2*mostConfigz))
+			return
+		}
+		http.Error(w, "stopped", http.StatusServiceUnavailable)
+	})
+	if data, err := client.Configz(t.Context(), "long"); err != nil || len(data) != mostConfigz {
+		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+	if data, err := client.Configz(t.Context(), "stopped"); err == nil {
+		t.Errorf("got %q without an error", data)
 	}
 }
 
