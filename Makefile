@@ -72,7 +72,7 @@ env: ## eval "$(make env)" sets PATH, KUBECONFIG and DOCKER_HOST for a shell
 	@$(REFCLUSTER) env
 
 .PHONY: demo
-demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen certificate on the cluster that is up, in-tree beside hardened (five minutes)
+demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen certificate on the cluster that is up, in-tree beside hardened (four minutes)
 	@go build -o _output/bin/demo ./scripts/demo && exec _output/bin/demo $(DEMO_FLAGS)
 
 ##@ The proof
@@ -103,9 +103,13 @@ conformance: ## the program _output/bin/bulkhead-conformance: it reports which r
 	@scripts/conformance.sh _output/bin/bulkhead-conformance _output/conformance
 	@echo "_output/bin/bulkhead-conformance --help"
 
+.PHONY: conformance-check
+conformance-check: ## build that program, run it on the cluster that is up as a user does, and check its report (20 minutes)
+	@$(TESTRUN) conformance --profile=$(PROFILE)
+
 .PHONY: ha-full
-ha-full: ## all specs for three control planes on a new cluster: install, kubeadm's commands, upgrade, removal (an hour)
-	@$(TESTRUN) ha
+ha-full: ## make ha-full [LABEL='!long']: all specs for three control planes on a new cluster: install, kubeadm's commands, upgrade, removal (75 minutes)
+	@$(TESTRUN) ha --label='$(LABEL)'
 
 .PHONY: failure
 failure: ## make failure [LABEL=etcd-paused]: the long form of every disruption, on the cluster that is up or on a new one; writes docs/reliability.md (an hour and a half)

@@ -4,6 +4,7 @@
 package components_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,7 @@ var (
 	makeVariable = regexp.MustCompile(`([A-Z_]+)=`)
 	makeTarget   = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
 	makeSetting  = regexp.MustCompile(`(?m)^([A-Z_]+) *\?=`)
+	pinnedAction = regexp.MustCompile(`^ *(?:- )?uses: (actions/[a-z-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)\n$`)
 	fencedYAML   = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 )
 
@@ -32,7 +34,7 @@ func TestCommandsForCIExist(t *testing.T) {
 	}
 	for _, file := range append(files, "../docs/ci.md") {
 		commands := makeCommand.FindAllStringSubmatch(readFile(t, file), -1)
-		if len(commands) < 3 {
+		if len(commands) < 3 && filepath.Base(file) != pagesWorkflow {
 			t.Errorf("%s has only %d commands", file, len(commands))
 		}
 		for _, command := range commands {
@@ -46,6 +48,82 @@ func TestCommandsForCIExist(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pagesWorkflow publishes docs/. It is the only workflow that runs no command.
+const pagesWorkflow = "pages.yaml"
+
+// workflow has the parts of a workflow that the tests read.
+type workflow struct {
+	Permissions map[string]string `json:"permissions"`
+	Jobs        map[string]job    `json:"jobs"`
+}
+
+type job struct {
+	Permissions map[string]string `json:"permissions"`
+	Steps       []struct {
+		Uses string            `json:"uses"`
+		Run  string            `json:"run"`
+		With map[string]string `json:"with"`
+	} `json:"steps"`
+}
+
+// TestWorkflowsPinActions: an action is pinned by its commit, and a comment has its version. All workflows
+// have the same commit of it.
+func TestWorkflowsPinActions(t *testing.T) {
+	files, err := filepath.Glob("../.github/workflows/*.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("workflows %q, error %v", files, err)
+	}
+	commits := map[string]string{}
+	for _, file := range files {
+		for line := range strings.Lines(readFile(t, file)) {
+			if !strings.Contains(line, "uses:") {
+				continue
+			}
+			pin := pinnedAction.FindStringSubmatch(line)
+			if pin == nil {
+				t.Errorf("%s: %q is not pinned by commit and version", file, strings.TrimSpace(line))
+				continue
+			}
+			if known, seen := commits[pin[1]]; seen && known != pin[2] {
+				t.Errorf("%s: %s has another commit than elsewhere", file, pin[1])
+			}
+			commits[pin[1]] = pin[2]
+		}
+	}
+}
+
+// TestPagesWorkflow: it publishes docs, its front page exists, and only the job that deploys may write.
+func TestPagesWorkflow(t *testing.T) {
+	var pages workflow
+	if err := yaml.Unmarshal([]byte(readFile(t, "../.github/workflows/"+pagesWorkflow)), &pages); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{
+		"upload": {"contents": "read"}, "deploy": {"pages": "write", "id-token": "write"},
+	}
+	if len(pages.Permissions) != 0 || len(pages.Jobs) != len(want) {
+		t.Errorf("permissions of all jobs %v, %d jobs", pages.Permissions, len(pages.Jobs))
+	}
+	published := ""
+	for name, job := range pages.Jobs {
+		if !maps.Equal(job.Permissions, want[name]) {
+			t.Errorf("job %s has the permissions %v, want %v", name, job.Permissions, want[name])
+		}
+		for _, step := range job.Steps {
+			if step.Run != "" {
+				t.Errorf("job %s runs %q", name, step.Run)
+			}
+			if strings.HasPrefix(step.Uses, "actions/upload-pages-artifact@") {
+				published = step.With["path"]
+			}
+		}
+	}
+	if published != "docs" {
+		t.Errorf("it publishes %q", published)
+	}
+	readFile(t, "../docs/index.html")
 }
 
 func TestConfigurationsForCIAreYAML(t *testing.T) {

@@ -35,6 +35,9 @@ type Finding struct {
 	// Verb, Resource, Namespace and Name are the request. Resource includes the subresource and the
 	// group. For a request without a resource, Name is the path. All are empty in a metric.
 	Verb, Resource, Namespace, Name string
+	// Node is the node whose kubelet-auth-proxy has reported the finding. It is empty if another
+	// component has.
+	Node string
 	// Reason is the message of the denial. It may be empty.
 	Reason string
 	// Binding is the RBAC binding that allows the request today, if the audit log names it.
@@ -51,7 +54,7 @@ const maxReason = 1 << 10
 
 // sanitize makes all texts safe to print, and bounds them. Any client may have chosen them.
 func (f *Finding) sanitize() {
-	for _, text := range []*string{&f.User, &f.Verb, &f.Resource, &f.Namespace, &f.Name, &f.Binding} {
+	for _, text := range []*string{&f.User, &f.Verb, &f.Resource, &f.Namespace, &f.Name, &f.Node, &f.Binding} {
 		*text = webhook.Loggable(*text)
 	}
 	f.Reason = webhook.Printable(f.Reason, maxReason)

@@ -28,17 +28,9 @@ type LineStats struct {
 	TooLong  int64 `json:"tooLong,omitempty"`
 }
 
-// ReadLogs reads the logs of node-authorizer, node-restriction and kubelet-auth-proxy. They may be
-// mixed. It ignores all other lines.
-func (r *Report) ReadLogs(in io.Reader) (LineStats, error) {
-	return eachLine(in, maxLogLine, func(line []byte) bool {
-		findings := logFindings(line)
-		for _, f := range findings {
-			r.Add(f)
-		}
-		return len(findings) > 0
-	})
-}
+// ReadLogs reads the logs of node-authorizer, node-restriction and kubelet-auth-proxy from a file. They
+// may be mixed. It ignores all other lines.
+func (r *Report) ReadLogs(in io.Reader) (LineStats, error) { return r.ReadLogOf(anyLog, in) }
 
 // eachLine calls use for each line that is not too long. use reports whether the line has a finding.
 func eachLine(in io.Reader, most int, use func([]byte) bool) (LineStats, error) {
@@ -70,18 +62,24 @@ func logFindings(line []byte) []Finding {
 		_, rest, _ := bytes.Cut(line, marker)
 		return textFinding(string(rest))
 	}
-	start := bytes.IndexByte(line, '{')
-	if start < 0 || !mayHaveFindings(line) {
+	parsed, ok := jsonLine(line)
+	switch {
+	case !ok:
 		return nil
-	}
-	var parsed logLine
-	if err := json.Unmarshal(line[start:], &parsed); err != nil {
-		return nil
-	}
-	if parsed.Msg == auditfindings.LogMessage {
+	case parsed.Msg == auditfindings.LogMessage:
 		return parsed.finding()
 	}
 	return parsed.proxyFindings()
+}
+
+// jsonLine parses a line in JSON. ok is false if it has no finding.
+func jsonLine(line []byte) (parsed logLine, ok bool) {
+	start := bytes.IndexByte(line, '{')
+	if start < 0 || !mayHaveFindings(line) {
+		return parsed, false
+	}
+	err := json.Unmarshal(line[start:], &parsed)
+	return parsed, err == nil
 }
 
 // mayHaveFindings is fast: most lines of the proxy are not parsed.
@@ -131,7 +129,7 @@ func (l *logLine) proxyFindings() []Finding {
 	var findings []Finding
 	for _, id := range l.Findings[:min(len(l.Findings), maxFindings)] {
 		findings = append(findings, Finding{Rule: rules.ID(id), User: l.User, Verb: verb,
-			Resource: resourceName("", "nodes", l.Subresource), Name: l.Node, Reason: l.Method + " " + l.Path})
+			Resource: resourceName("", "nodes", l.Subresource), Name: l.Node, Node: l.Node, Reason: l.Method + " " + l.Path})
 	}
 	return findings
 }

@@ -60,7 +60,7 @@ func TestLogLines(t *testing.T) {
 			`"NODE DENY, not enforced" rule="NA-POD-1"`), "NODE DENY, not enforced", "Other", 1), nil},
 		{"kubelet-auth-proxy", proxyLine(t, proxy.AuditEvent{Stage: "request", User: "alice", Node: "a", Method: "POST",
 			Path: "/exec/x", Verb: "create", Subresource: "proxy", Findings: []string{"KA-EXEC-1"}}),
-			[]Finding{{Rule: "KA-EXEC-1", User: "alice", Verb: "create", Resource: "nodes/proxy", Name: "a",
+			[]Finding{{Rule: "KA-EXEC-1", User: "alice", Verb: "create", Resource: "nodes/proxy", Name: "a", Node: "a",
 				Reason: "POST /exec/x"}}},
 		{"kubelet-auth-proxy, before the request is forwarded", proxyLine(t, proxy.AuditEvent{Stage: "begin",
 			Findings: []string{"KA-EXEC-1"}}), nil},
@@ -101,6 +101,9 @@ func TestReadMetrics(t *testing.T) {
 # TYPE bulkhead_audit_findings_total counter
 bulkhead_audit_findings_total{entry="node-scope",rule="NA-POD-1",user="system:node:\"a\\b\n"} 3
 bulkhead_audit_findings_total{rule="NA-POD-1",user="other"} 1e+01 1700000000
+bulkhead_audit_findings_total{rule="NA-POD-2",user="u"} 5e+09
+bulkhead_audit_findings_total{rule="NA-POD-3",user="u"} 1e+300
+bulkhead_audit_findings_total{rule="NA-POD-3",user="u"} +Inf
 bulkhead_audit_findings_total{rule="NA-POD-1",user="u"} NaN
 bulkhead_audit_findings_total{rule="NA-POD-1",user="u"} 0
 bulkhead_audit_findings_total{rule="NA-POD-1",user="u
@@ -111,14 +114,20 @@ bulkhead_audited_refusals_total{rule="NA-POD-1"} 4
 `
 	var r Report
 	stats, err := r.ReadMetrics(strings.NewReader(in))
-	if err != nil || stats.Findings != 2 {
+	if err != nil || stats.Findings != 5 {
 		t.Errorf("%+v, %v", stats, err)
 	}
 	entries := r.Entries()
-	if len(entries) != 1 {
+	if len(entries) != 3 {
 		t.Fatalf("%+v", entries)
 	}
-	e := entries[0]
+	if most := entries[0].Requests; most != maxCount {
+		t.Errorf("%d requests, want %d at most", most, int64(maxCount))
+	}
+	if large := entries[1].Requests; large != 5_000_000_000 {
+		t.Errorf("%d requests, want 5e+09", large)
+	}
+	e := entries[2]
 	if e.Requests != 13 || e.Users != 1 || !e.ManyUsers || e.Example != nil ||
 		e.FirstUsers[0] != "system:node:\"a\\b\ufffd" {
 		t.Errorf("%+v", e)
@@ -135,5 +144,29 @@ func TestReportIsBounded(t *testing.T) {
 	entries := r.Entries()
 	if len(entries) > maxGroups || r.Omitted() == 0 {
 		t.Errorf("%d entries, %d omitted", len(entries), r.Omitted())
+	}
+}
+
+// TestRemedyWithoutKeysIsComplete: metrics have no keys. Then no setting precedes the remedy.
+func TestRemedyWithoutKeysIsComplete(t *testing.T) {
+	var metrics strings.Builder
+	for _, rule := range allRules {
+		metrics.WriteString(auditfindings.MetricName + `{rule="` + string(rule.ID) + `",user="u"} 1` + "\n")
+	}
+	var r Report
+	if _, err := r.ReadMetrics(strings.NewReader(metrics.String())); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range r.Entries() {
+		s := e.Setting
+		for _, text := range []string{s.Then, s.Remedy, s.GivesUp} {
+			if strings.Contains(text, "  ") {
+				t.Errorf("%s: a word is missing: %s", e.Rule, text)
+			}
+		}
+		first, _, _ := strings.Cut(s.Remedy, " ")
+		if len(s.Fields) == 0 && (first == "Or" || first == "Then" || s.Then != "") {
+			t.Errorf("%s: nothing is before %q %q", e.Rule, s.Then, s.Remedy)
+		}
 	}
 }

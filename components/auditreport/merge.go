@@ -36,12 +36,18 @@ func Merge(base *installation.Installation, profilePolicy []byte, entries []Entr
 				return nil, nil, err
 			}
 			if reason != "" {
+				if e.Setting.Then != "" && !strings.HasSuffix(reason, notDenied) {
+					reason += ". " + e.Setting.Then
+				}
 				skipped = append(skipped, fmt.Sprintf("%s: %s is not in this file: %s", e.Rule, f, reason))
 			}
 		}
 	}
 	return merged, skipped, nil
 }
+
+// notDenied is the end of a reason if the requests need no setting.
+const notDenied = ", so it does not deny this"
 
 type merger struct {
 	c             *installation.Installation
@@ -78,7 +84,7 @@ func (m *merger) setMode(id, mode string) {
 func (m *merger) mergePolicy(names []string, f Field, comment string) (reason string, err error) {
 	if m.c.NodePolicy.IsZero() {
 		if m.c.Profile == "parity" {
-			return "parity has no nodePolicy by default, so it does not deny this", nil
+			return "parity has no nodePolicy by default" + notDenied, nil
 		}
 		if err := m.c.SetPolicy(m.profilePolicy); err != nil {
 			return "", fmt.Errorf("cannot read the configuration of the profile: %w", err)
@@ -87,20 +93,42 @@ func (m *merger) mergePolicy(names []string, f Field, comment string) (reason st
 	at := &m.c.NodePolicy
 	for _, name := range names[:len(names)-1] {
 		if at = valueOf(at, name); at == nil {
-			return fmt.Sprintf("nodePolicy has no %s, so it does not deny this", name), nil
+			return "nodePolicy has no " + name + notDenied, nil
 		}
 	}
 	name := names[len(names)-1]
 	list := valueOf(at, name)
 	if list == nil {
 		if f.narrows {
-			return fmt.Sprintf("nodePolicy has no %s, so it does not deny this", name), nil
+			return "nodePolicy has no " + name + notDenied, nil
 		}
 		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		at.Content = append(at.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: name}, list)
 	}
-	edit(list, f, comment)
-	return "", nil
+	if reason = patternsOver(list, f); reason == "" {
+		edit(list, f, comment)
+	}
+	return reason, nil
+}
+
+// patternsOver returns the reason if the list still has a key after all of its own entries are
+// removed. What a pattern is to be replaced with is the administrator's choice.
+func patternsOver(list *yaml.Node, f Field) string {
+	var keys, patterns []string
+	for _, key := range f.Remove {
+		for _, n := range list.Content {
+			beginning, open := strings.CutSuffix(n.Value, "*")
+			if open && strings.HasPrefix(key, beginning) {
+				keys, patterns = append(keys, key), append(patterns, n.Value)
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	slices.Sort(patterns)
+	return fmt.Sprintf("a pattern covers %s: replace %s in %s", strings.Join(slices.Compact(keys), ", "),
+		strings.Join(slices.Compact(patterns), ", "), f.Path)
 }
 
 func edit(list *yaml.Node, f Field, comment string) {

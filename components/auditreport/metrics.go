@@ -6,7 +6,6 @@ package auditreport
 import (
 	"bytes"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
@@ -56,10 +55,10 @@ func metricFinding(series string) (f Finding, ok bool) {
 		return f, false
 	}
 	count, err := strconv.ParseFloat(fields[0], 64)
-	if err != nil || !(count >= 1) || count > math.MaxInt32 {
+	if err != nil || !(count >= 1) {
 		return f, false
 	}
-	f.Count = int64(count)
+	f.Count = int64(min(count, maxCount))
 	return f, f.Rule != ""
 }
 

@@ -32,19 +32,16 @@ func configuredRemedy(id rules.ID, d details) Setting {
 	case "NR-MIRROR-2":
 		return Setting{Incomplete: d.incomplete,
 			GivesUp: "Every node can create mirror pods with these labels in these namespaces.",
-			Remedy: "Add the labels " + strings.Join(d.keys, ", ") + " to the annotation " +
-				"node.kubernetes.io/mirror.allowed-label-keys of " + namespacesOf(d.namespaces) +
-				". `bulkhead mirror-labels` prints the command with the complete list."}
+			Remedy:  "Add " + toNamespace(d) + ". " + mirrorLabels}
 	case "NR-MIRROR-3":
-		s := Setting{Incomplete: d.incomplete, GivesUp: "A mirror pod can have these labels where its namespace lists them.",
-			Remedy: "Then add the labels to the namespace (`bulkhead mirror-labels`), or remove them from the static pod."}
-		if len(d.keys) > 0 {
-			s.Fields = []Field{{Path: "nodePolicy.mirrorPods.deniedLabelKeys", Remove: d.keys}}
-		}
-		return s
+		return deniedLabels(d)
 	case "NR-MIRROR-5":
 		return Setting{Remedy: "A kubelet does not create such a mirror pod: find the client. " +
-			"`nodePolicy: {mirrorPods: {mode: warn}}` allows it, and denies no mirror pod by the rules NR-MIRROR-1 to 5."}
+			"`nodePolicy: {mirrorPods: {mode: warn}}` allows it, and denies no mirror pod by the rules NR-MIRROR-1 to 6."}
+	case "NR-MIRROR-6":
+		return Setting{Remedy: "If the node is a control plane, set its label: " +
+			"`kubectl label node NODE node-role.kubernetes.io/control-plane=`. If not, remove the label tier and the " +
+			"annotations of kubeadm from the static pod."}
 	case LoopbackClient:
 		return Setting{Fields: []Field{{Path: "kubeletAPI.loopbackClients", Value: "allow"}},
 			GivesUp: "Clients on a node's host network reach its kubelet without Bulkhead's rules.",
@@ -61,6 +58,32 @@ func configuredRemedy(id rules.ID, d details) Setting {
 			"are sticky by `nodePolicy: {stickyTaints: …}`."}
 	}
 	return Setting{}
+}
+
+// deniedLabels has a second step: NR-MIRROR-2 denies a label until the namespace lists it.
+func deniedLabels(d details) Setting {
+	const path = "nodePolicy.mirrorPods.deniedLabelKeys"
+	s := Setting{Incomplete: d.incomplete, GivesUp: "A mirror pod can have these labels where its namespace lists them.",
+		Remedy: "Or remove the labels from the static pod."}
+	if len(d.keys) == 0 {
+		s.Remedy = "Remove the labels from the static pod. Or remove their keys from " + path + ", and add " +
+			toNamespace(d) + "."
+		return s
+	}
+	s.Fields = []Field{{Path: path, Remove: d.keys}}
+	s.Then = "Then add " + toNamespace(d) + ": NR-MIRROR-2 denies them otherwise. " + mirrorLabels
+	return s
+}
+
+const mirrorLabels = "`bulkhead mirror-labels` prints the command with the complete list."
+
+// toNamespace returns which labels to add, and where. Metrics show no keys.
+func toNamespace(d details) string {
+	labels := "the labels"
+	if len(d.keys) > 0 {
+		labels += " " + strings.Join(d.keys, ", ")
+	}
+	return labels + " to the annotation node.kubernetes.io/mirror.allowed-label-keys of " + namespacesOf(d.namespaces)
 }
 
 // annotate returns the command for the first namespaces.
@@ -85,7 +108,7 @@ func namespacesOf(namespaces []string) string {
 }
 
 // coreRemedy is for rules without a mode and without a field.
-func coreRemedy(key groupKey) string {
+func coreRemedy(key groupKey, d details) string {
 	id := string(key.rule)
 	switch {
 	case strings.HasSuffix(id, "-LIMIT") || id == "KA-LIMIT-1":
@@ -104,8 +127,13 @@ func coreRemedy(key groupKey) string {
 		return "No setting allows it: the NodeRestriction plugin of Kubernetes denies it too. Find the client that uses " +
 			"the credentials of the kubelet."
 	case strings.HasPrefix(id, "NS-"):
-		return "Change the scope of the ServiceAccount (`bulkhead scope suggest NAMESPACE/SERVICEACCOUNT`), or keep " +
-			"`bulkhead.dev/node-scope-mode: audit` on it."
+		account := d.account
+		if account == "" {
+			account = anyAccount
+		}
+		return "Change the scope of the ServiceAccount. From an audit log, `bulkhead scope suggest " + account +
+			" --audit-log=FILE` prints a scope that allows what the account does. Until then, its annotation " +
+			"`bulkhead.dev/node-scope-mode: audit` keeps the scope from denying."
 	case strings.HasPrefix(id, "KA-"):
 		return "No setting allows it. Change the client."
 	}

@@ -23,6 +23,8 @@ const (
 	maxAllUsers = 100_000
 	// shownUsers is how many users an entry names.
 	shownUsers = 5
+	// maxCount is far below where a sum of two overflows. Floats, which metrics are, are exact up to it.
+	maxCount = 1 << 53
 )
 
 // Report collects findings. It is not safe for concurrent use. The zero value is ready to use.
@@ -47,6 +49,7 @@ type group struct {
 	manyUsers        bool
 	example          *Example
 	keys, namespaces map[string]bool
+	nodes            map[string]bool
 	incomplete       bool
 }
 
@@ -54,16 +57,19 @@ type group struct {
 func (r *Report) Add(f Finding) {
 	f.sanitize()
 	if f.Rule != StaleToken && !ruleID.MatchString(string(f.Rule)) {
-		r.omitted += f.Count
+		r.omitted = min(r.omitted+f.Count, maxCount)
 		return
 	}
 	g := r.group(keyOf(f))
 	if g == nil {
-		r.omitted += f.Count
+		r.omitted = min(r.omitted+f.Count, maxCount)
 		return
 	}
-	g.count += f.Count
+	g.count = min(g.count+f.Count, maxCount)
 	r.addUser(g, f.User)
+	if f.Node != "" {
+		addBounded(g.nodes, f.Node, maxKeys)
+	}
 	if g.example == nil && f.Verb != "" {
 		g.example = &Example{User: f.User, Verb: f.Verb, Resource: f.Resource, Namespace: f.Namespace, Name: f.Name,
 			Reason: f.Reason}
@@ -95,7 +101,8 @@ func (r *Report) group(key groupKey) *group {
 	if r.groups == nil {
 		r.groups = map[groupKey]*group{}
 	}
-	g := &group{users: map[string]bool{}, keys: map[string]bool{}, namespaces: map[string]bool{}}
+	g := &group{users: map[string]bool{}, keys: map[string]bool{}, namespaces: map[string]bool{},
+		nodes: map[string]bool{}}
 	r.groups[key] = g
 	return g
 }
@@ -162,8 +169,11 @@ type Entry struct {
 	Users      int      `json:"users"`
 	ManyUsers  bool     `json:"manyUsers,omitempty"`
 	FirstUsers []string `json:"firstUsers"`
-	Example    *Example `json:"example,omitempty"`
-	Setting    Setting  `json:"setting"`
+	// Nodes are the nodes whose kubelet-auth-proxy has reported the findings, up to 200. A compromised
+	// node can invent them.
+	Nodes   []string `json:"nodes,omitempty"`
+	Example *Example `json:"example,omitempty"`
+	Setting Setting  `json:"setting"`
 }
 
 // Entries returns the summary: certain findings first, then those of most requests.
@@ -188,15 +198,20 @@ func (r *Report) Omitted() int64 { return r.omitted }
 
 func (g *group) entry(key groupKey) Entry {
 	e := Entry{Rule: key.rule, Binding: key.binding, Request: key.request, Possible: key.possible, Requests: g.count,
-		Users: len(g.users), ManyUsers: g.manyUsers, FirstUsers: append([]string{}, g.first...), Example: g.example}
+		Users: len(g.users), ManyUsers: g.manyUsers, FirstUsers: append([]string{}, g.first...),
+		Nodes: slices.Sorted(maps.Keys(g.nodes)), Example: g.example}
 	rule, _ := rules.Find(allRules, key.rule)
 	e.Description = rule.Description
 	if key.rule == StaleToken {
 		e.Description = "A client uses a token that is valid only because kube-apiserver extends tokens to a year. " +
 			"Profile hardened ends that."
 	}
-	e.Setting = settingFor(key, rule, details{
+	d := details{
 		keys: slices.Sorted(maps.Keys(g.keys)), namespaces: slices.Sorted(maps.Keys(g.namespaces)), incomplete: g.incomplete,
-	})
+	}
+	if len(g.first) == 1 && !g.manyUsers {
+		d.account = accountOf(g.first[0])
+	}
+	e.Setting = settingFor(key, rule, d)
 	return e
 }

@@ -19,6 +19,8 @@ type Setting struct {
 	Incomplete bool `json:"incomplete,omitempty"`
 	// GivesUp describes the requests that Bulkhead allows because of this setting.
 	GivesUp string `json:"givesUp,omitempty"`
+	// Then is a step that is needed after the fields are set, in sentences.
+	Then string `json:"then,omitempty"`
 	// Remedy is what else solves the problem, in sentences.
 	Remedy string `json:"remedy,omitempty"`
 }
@@ -49,6 +51,9 @@ func (f Field) String() string {
 type details struct {
 	keys, namespaces []string
 	incomplete       bool
+	// account is the ServiceAccount, as NAMESPACE/NAME. It is empty if no account or several made
+	// the requests.
+	account string
 }
 
 // listFields are the lists of keys in the configuration of node-restriction.
@@ -77,24 +82,28 @@ func settingFor(key groupKey, rule rules.Rule, d details) Setting {
 	if remedy := configuredRemedy(key.rule, d); remedy.Remedy != "" {
 		return remedy
 	}
-	switch {
-	case rule.Audited:
-		return Setting{Remedy: "No setting is needed: the rule is audited, not enforced, unless rules.modes names it."}
-	case rule.Optional && !strings.HasSuffix(string(rule.ID), revoked):
+	if rule.Optional && !strings.HasSuffix(string(rule.ID), revoked) {
 		return modeSetting(rule)
 	}
-	return Setting{Remedy: coreRemedy(key)}
+	return Setting{Remedy: coreRemedy(key, d)}
 }
 
 func listSetting(id rules.ID, field Field, d details) Setting {
 	field.Add = d.keys
-	s := Setting{Incomplete: d.incomplete, Remedy: sources[id]}
-	if len(d.keys) > 0 {
-		s.Fields = []Field{field}
-		s.GivesUp = "Every node can set these keys, also a compromised one."
+	if len(d.keys) == 0 {
+		return Setting{Incomplete: d.incomplete,
+			Remedy: "Add the keys to " + field.Path + ". " + findKeys + " " + sources[id]}
+	}
+	s := Setting{Fields: []Field{field}, Incomplete: d.incomplete, Remedy: sources[id],
+		GivesUp: "Every node can set these keys, also a compromised one."}
+	if d.incomplete {
+		s.Then = "Then add the other keys to " + field.Path + ". " + findKeys
 	}
 	return s
 }
+
+// findKeys is for metrics, which have no keys, and for messages that have only the first keys.
+const findKeys = "The log of node-restriction lists up to 10 keys of each request."
 
 // sources say where else the key can be removed.
 var sources = map[rules.ID]string{
@@ -114,6 +123,10 @@ func modeSetting(rule rules.Rule) Setting {
 		GivesUp: string(rule.ID) + " no longer denies any request.",
 		Remedy:  alternatives[rule.ID],
 	}
+	if rule.Audited {
+		// The base of Merge may enforce the rule.
+		s.Remedy = "Needed only if rules.modes has the rule. By default it is audited, not enforced."
+	}
 	if s.Remedy == "" && strings.HasPrefix(string(rule.ID), "KA-") {
 		s.Remedy = "Or grant the user the right that the rule names. `bulkhead kubelet-access` lists what users lose."
 	}
@@ -124,13 +137,14 @@ func modeSetting(rule rules.Rule) Setting {
 var alternatives = map[rules.ID]string{
 	"NA-SA-3": "If kubelets have credential providers that use ServiceAccount tokens, set `rules: " +
 		"{credentialProviderTokens: true}` instead.",
-	"NA-POD-6":    "If pods need longer, set `rules: {terminatedPodGrace: 5m}` instead.",
-	"NR-POD-10":   "Or set a higher limit: `nodePolicy: {caps: {mirrorPods: …}}`.",
-	"NR-BOOT-4":   "Or list the name: `nodePolicy: {bootstrapNodeNames: …}`.",
-	"NR-SLICE-3":  "Or set a higher limit: `nodePolicy: {caps: {resourceSlices: …}}`.",
-	"NR-PCR-6":    "Or set a higher limit: `nodePolicy: {caps: {podCertificateRequests: …}}`.",
-	"NR-CSR-5":    "Or set a higher limit: `nodePolicy: {caps: {certificateSigningRequests: …}}`.",
-	"NR-SA-6":     "Or allow a longer time: `nodePolicy: {maxTokenSeconds: …}`.",
+	"NA-POD-6":  "If pods need longer, set `rules: {terminatedPodGrace: 5m}` instead.",
+	"NR-POD-10": "Or set a higher limit than 250, for example `nodePolicy: {caps: {mirrorPods: 500}}`.",
+	"NR-BOOT-4": "Or add the name to the list, for example `nodePolicy: {bootstrapNodeNames: [{group: " +
+		"\"system:bootstrappers:workers\", names: [\"worker-*\"]}]}`.",
+	"NR-SLICE-3":  "Or set a higher limit than 1000, for example `nodePolicy: {caps: {resourceSlices: 2000}}`.",
+	"NR-PCR-6":    "Or set a higher limit than 2000, for example `nodePolicy: {caps: {podCertificateRequests: 4000}}`.",
+	"NR-CSR-5":    "Or set a higher limit than 100, for example `nodePolicy: {caps: {certificateSigningRequests: 200}}`.",
+	"NR-SA-6":     "Or allow a longer time, for example `nodePolicy: {maxTokenSeconds: 86400}`.",
 	"KA-AUDIT-1":  "Or repair the log of kubelet-auth-proxy.",
 	"NR-LABEL-3":  "Or remove the label kubernetes.io/hostname from the kubelet's --node-labels.",
 	"NR-POD-12":   "Or remove the volume from the static pod's file.",

@@ -4,6 +4,7 @@
 package auditreport
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -227,5 +228,28 @@ func TestEveryRuleHasASettingOrARemedy(t *testing.T) {
 		t.Error(err)
 	} else if _, err := installation.Parse(text); err != nil {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// A user copies a setting from an answer into the Installation.
+func TestSettingsOfAlternativesAreValid(t *testing.T) {
+	settings := 0
+	for id, text := range alternatives {
+		for i, part := range strings.Split(text, "`") {
+			if i%2 == 0 || !strings.Contains(part, "{") {
+				continue
+			}
+			settings++
+			// The setting is one field of a policy.
+			const policy = "nodePolicy: {apiVersion: noderestriction.admission.k8s.io/v1, kind: Configuration, "
+			part = strings.Replace(part, "nodePolicy: {", policy, 1)
+			file := "apiVersion: " + installation.APIVersion + "\nkind: " + installation.Kind + "\n" + part + "\n"
+			if _, err := installation.Parse([]byte(file)); err != nil {
+				t.Errorf("%s: %v\n%s", id, err, file)
+			}
+		}
+	}
+	if settings == 0 {
+		t.Error("no alternative has a setting")
 	}
 }

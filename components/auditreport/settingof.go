@@ -6,6 +6,7 @@ package auditreport
 import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -14,6 +15,7 @@ import (
 const (
 	anyKey       = "KEY"
 	anyNamespace = "NAMESPACE"
+	anyAccount   = "NAMESPACE/SERVICEACCOUNT"
 )
 
 // SettingOf returns what allows the request of one finding. It is the setting that a [Report] has for
@@ -22,7 +24,7 @@ const (
 func SettingOf(f Finding) Setting {
 	f.sanitize()
 	keys, complete := keysIn(f.Rule, f.Reason)
-	d := details{keys: keys, incomplete: !complete && len(keys) > 0}
+	d := details{keys: keys, incomplete: !complete && len(keys) > 0, account: accountOf(f.User)}
 	if len(keys) == 0 && (f.Reason == "" || !complete) {
 		d.keys = []string{anyKey}
 	}
@@ -31,6 +33,15 @@ func SettingOf(f Finding) Setting {
 	}
 	rule, _ := rules.Find(allRules, f.Rule)
 	return settingFor(keyOf(f), rule, d)
+}
+
+// accountOf returns the ServiceAccount of a username, or nothing.
+func accountOf(username string) string {
+	namespace, name, err := serviceaccount.SplitUsername(username)
+	if err != nil {
+		return ""
+	}
+	return namespace + "/" + name
 }
 
 // FindingsOf returns the findings that Bulkhead's admission webhooks have written into an event.

@@ -23,8 +23,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
 )
 
+// ControlPlaneLabel is the label of the Nodes that run a kube-apiserver. A node cannot set it on itself.
+const ControlPlaneLabel = "node-role.kubernetes.io/control-plane"
+
 const (
-	controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 	// staticPods is the label of kubeadm's and Bulkhead's static pods on control-plane hosts.
 	staticPods     = "tier=control-plane"
 	proxyDaemonSet = "bulkhead-kubelet-auth-proxy"
@@ -152,22 +154,26 @@ func cannot(what string, err error) error {
 func (s *snapshot) controlPlanes() []string {
 	var names []string
 	for i := range s.nodes {
-		if _, is := s.nodes[i].Labels[controlPlaneLabel]; is {
+		if _, is := s.nodes[i].Labels[ControlPlaneLabel]; is {
 			names = append(names, s.nodes[i].Name)
 		}
 	}
 	return names
 }
 
-// mirrorPod returns the mirror pod of a static pod on a node, or nil if there is none. The name
-// alone is not enough: the kubelet of another node could create a mirror pod with this name.
+// mirrorPod returns the mirror pod of a static pod on a node, or nil if there is none.
 func (s *snapshot) mirrorPod(name, node string) *corev1.Pod {
 	for i := range s.pods {
-		pod := &s.pods[i]
-		_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
-		if mirror && pod.Name == name+"-"+node && pod.Spec.NodeName == node {
-			return pod
+		if IsMirrorPod(&s.pods[i], name, node) {
+			return &s.pods[i]
 		}
 	}
 	return nil
+}
+
+// IsMirrorPod reports whether a pod is the mirror pod of a static pod on a node. The name alone is not
+// enough: the kubelet of another node could create a mirror pod with this name.
+func IsMirrorPod(pod *corev1.Pod, name, node string) bool {
+	_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	return mirror && pod.Name == name+"-"+node && pod.Spec.NodeName == node
 }

@@ -59,7 +59,7 @@ func newTestCluster(t *testing.T) *testCluster {
 		c.addNode(name)
 	}
 	for _, name := range []string{"cp1", "cp2"} {
-		c.nodes[name].Labels[controlPlaneLabel] = ""
+		c.nodes[name].Labels[ControlPlaneLabel] = ""
 		c.entries[name] = entry(t, func(*hosts.Host) {})
 		c.certificates["bulkhead-certs-"+name] = certificates(t, now.AddDate(0, 2, 0), "")
 		server := c.mirror("kube-apiserver", "kube-apiserver", name, "registry.k8s.io/kube-apiserver:v1.37.0")

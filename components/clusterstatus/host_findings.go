@@ -18,7 +18,7 @@ const installAgain = "run `bulkhead install` on this host again"
 // hostFindings checks each host by itself.
 func hostFindings(all []Host, l host.Layout) []Finding {
 	if len(all) == 0 {
-		return []Finding{{preflight.Fail, "", "no Node has the label " + controlPlaneLabel + ", so no host was checked",
+		return []Finding{{preflight.Fail, "", "no Node has the label " + ControlPlaneLabel + ", so no host was checked",
 			"restore the label on the Nodes of the control plane; kubeadm sets it"}}
 	}
 	var found []Finding

@@ -99,8 +99,8 @@ func TestHosts(t *testing.T) {
 			delete(c.pods["bulkhead-node-authorizer-cp2"].Annotations, corev1.MirrorPodAnnotationKey)
 		}, []string{"FAIL|cp2|the API has no mirror pod of node-authorizer"}},
 		{"no control-plane label", func(_ *testing.T, c *testCluster) {
-			delete(c.nodes["cp1"].Labels, controlPlaneLabel)
-			delete(c.nodes["cp2"].Labels, controlPlaneLabel)
+			delete(c.nodes["cp1"].Labels, ControlPlaneLabel)
+			delete(c.nodes["cp2"].Labels, ControlPlaneLabel)
 			c.entries = nil
 		}, []string{"FAIL||no Node has the label"}},
 	} {

@@ -26,7 +26,7 @@ func (s *snapshot) guards(proxied []string) []Node {
 	}
 	all := []Node{}
 	for i := range s.nodes {
-		node := Node{Name: s.nodes[i].Name}
+		node := Node{Name: s.nodes[i].Name, Ready: nodeReady(&s.nodes[i])}
 		reason, found := reasons[node.Name]
 		switch {
 		case reason != "":

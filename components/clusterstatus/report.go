@@ -181,4 +181,6 @@ type Node struct {
 	Guard Guard  `json:"guard"`
 	// Reason is why the state is unknown.
 	Reason string `json:"reason,omitempty"`
+	// Ready is true if the Node has the condition Ready.
+	Ready bool `json:"-"`
 }

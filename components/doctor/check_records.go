@@ -110,7 +110,7 @@ func checkLease(ctx context.Context, in *inputs) ([]Finding, error) {
 	if id := lease.Spec.HolderIdentity; id != nil && *id != "" {
 		holder, _, _ = strings.Cut(*id, "/")
 	}
-	end, known := leaseEnd(lease)
+	end, known := hosts.LeaseEnd(lease, in.Now())
 	if known && in.Now().Before(end) {
 		return []Finding{{Severity: Note, Names: []string{holder},
 			Problem: "`bulkhead install` or `bulkhead uninstall` runs now",
@@ -135,12 +135,4 @@ func readLease(ctx context.Context, client leaseClient) (*coordinationv1.Lease, 
 		return nil, fmt.Errorf("cannot read Lease %s in kube-system: %w", hosts.LeaseName, err)
 	}
 	return lease, nil
-}
-
-// leaseEnd returns when a Lease ends. known is false if no installer has written it.
-func leaseEnd(lease *coordinationv1.Lease) (end time.Time, known bool) {
-	if lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
-		return time.Time{}, false
-	}
-	return lease.Spec.RenewTime.Add(time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second), true
 }

@@ -42,6 +42,8 @@ var checks = []Check{
 		"after the end of a CA, every certificate that it has signed is invalid", checkAuthorities},
 	{"kubelets", "nodes whose kubelet is not behind kubelet-auth-proxy",
 		"a client with the right nodes/proxy, or with a stolen certificate, can run commands in pods there", checkKubelets},
+	{"connections", "kube-apiserver's connection to each kubelet, and the end of its certificate",
+		"kube-apiserver gets no logs and metrics of this node, and kubectl exec fails", checkConnections},
 	{"rollout", "DaemonSet bulkhead-kubelet-auth-proxy: pods updated and ready",
 		"a kubelet without a ready proxy cannot be reached, or runs an old version of the proxy", checkRollout},
 	{"requests", "requests of kubelets for serving certificates that wait for longer than 5 minutes",

@@ -72,6 +72,8 @@ type Server interface {
 	Process(context.Context) (cluster.Process, error)
 	// CanaryDecision returns the authorizers' decision about a node that does not exist.
 	CanaryDecision(context.Context) (cluster.Decision, error)
+	// GetKubelet gets a path of a node's kubelet through the API server.
+	GetKubelet(ctx context.Context, node, path string) ([]byte, error)
 	// Get returns nil for an object that does not exist.
 	Get(context.Context, *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	Apply(context.Context, *unstructured.Unstructured) error

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 )
 
 // Fix is a repair that is safe without access to a host. It can be applied twice.
@@ -42,7 +44,7 @@ type leaseClient interface {
 // expired is true once a Lease is over for as long as it was valid. The clocks of the host and of this
 // machine can differ a little.
 func expired(lease *coordinationv1.Lease, now time.Time) bool {
-	end, known := leaseEnd(lease)
+	end, known := hosts.LeaseEnd(lease, now)
 	return known && now.After(end.Add(end.Sub(lease.Spec.RenewTime.Time)))
 }
 
@@ -86,7 +88,7 @@ func (o *objectsFix) apply(ctx context.Context, client leaseClient, now time.Tim
 		return err
 	}
 	if lease != nil {
-		if end, known := leaseEnd(lease); known && now.Before(end) {
+		if end, known := hosts.LeaseEnd(lease, now); known && now.Before(end) {
 			return errors.New("cannot apply objects: `bulkhead install` or `bulkhead uninstall` runs now; run this again when " +
 				"it has ended")
 		}

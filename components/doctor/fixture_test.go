@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,8 @@ type testCluster struct {
 	// denied are resources that the credentials may not read.
 	denied []string
 	client *fake.Clientset
+	// kubelets is what a node answers kube-apiserver. A node without an entry is healthy.
+	kubelets map[string]http.HandlerFunc
 }
 
 // newTestCluster returns the hosts cp1 and cp2 and the worker w1. Everything is as it should be.
@@ -189,6 +192,7 @@ func (c *testCluster) options() Options {
 			return true, nil, errors.New(resource + " is forbidden")
 		})
 	}
+	c.reviewRights()
 	now := func() time.Time { return c.now }
 	o := Options{Client: c.client, Server: c, Version: "v1", Now: now, Status: clusterstatus.Options{Client: c.client,
 		ProxiedNodes: func(context.Context) ([]string, error) { return c.proxied, nil }, Exec: c.exec,

@@ -95,7 +95,7 @@ func verdictOf(specs []ran) api.Verdict {
 		return api.Succeeded
 	case s.skipped == s.specs:
 		return api.NotTried
-	case s.failed > 0, s.unconfirmed > 0, s.denied == 0:
+	case s.failed > 0, s.timedOut > 0, s.unconfirmed > 0, s.denied == 0:
 		return api.Unclear
 	}
 	return api.Stopped

@@ -200,7 +200,7 @@ func runs(all []Results) (list []api.Run) {
 			switch spec.State {
 			case Passed:
 				run.Passed++
-			case Failed:
+			case Failed, TimedOut:
 				run.Failed++
 			case Skipped:
 				run.Skipped++

@@ -41,7 +41,11 @@ const (
 	Passed  State = "passed"
 	Failed  State = "failed"
 	Skipped State = "skipped"
+	// TimedOut is the state of a spec that met a time limit, for example on a slow cluster.
+	TimedOut State = "timedOut"
 )
+
+var states = []State{Passed, Failed, Skipped, TimedOut}
 
 // Results are the results of one run of one suite on one cluster.
 type Results struct {
@@ -173,7 +177,7 @@ func parse(data []byte) (*Results, error) {
 		return nil, errors.New("there is text after the results")
 	}
 	for _, spec := range r.Specs {
-		if spec.State != Passed && spec.State != Failed && spec.State != Skipped {
+		if !slices.Contains(states, spec.State) {
 			return nil, fmt.Errorf("spec %q has the invalid state %q", clean(spec.Text, 80), clean(string(spec.State), 80))
 		}
 	}

@@ -22,12 +22,15 @@ const maxEvidence = 100
 //
 // A spec that passed saw what it expected on this cluster. If its recorded answers contradict that,
 // it proves nothing. A spec that failed because the cluster allowed what it expects to be denied saw
-// an allowance.
+// an allowance. A spec that met a time limit proves nothing, except if the last answer is an allowance
+// of what it expects to be denied.
 func (r ran) outcome() api.Outcome {
 	switch {
-	case r.State == Failed && r.Expected == Deny && len(r.Answers) > 0 && !slices.ContainsFunc(r.Answers, isDenial):
+	case r.State == TimedOut && !r.lastAllowed():
+		return api.TimedOut
+	case r.failed() && r.Expected == Deny && len(r.Answers) > 0 && !slices.ContainsFunc(r.Answers, isDenial):
 		return api.Allowed
-	case r.State == Failed:
+	case r.failed():
 		return api.Failed
 	case r.State == Skipped:
 		return api.Skipped
@@ -41,9 +44,16 @@ func (r ran) outcome() api.Outcome {
 
 func isDenial(a Answer) bool { return !a.Allowed }
 
+func (r ran) failed() bool { return r.State == Failed || r.State == TimedOut }
+
+// lastAllowed is true if the spec expects a denial, and the cluster allowed the last request.
+func (r ran) lastAllowed() bool {
+	return r.Expected == Deny && len(r.Answers) > 0 && r.Answers[len(r.Answers)-1].Allowed
+}
+
 // seen counts the outcomes of the specs of one rule.
 type seen struct {
-	specs, denied, allowed, failed, skipped, unconfirmed int
+	specs, denied, allowed, failed, skipped, unconfirmed, timedOut int
 	// passedAgainst counts requests that the rule denies and the cluster allowed.
 	passedAgainst int
 	// reasons are those of the skipped specs.
@@ -56,6 +66,8 @@ func look(id rules.ID, specs []ran) (s seen) {
 		switch outcome := spec.outcome(); {
 		case outcome == api.Failed:
 			s.failed++
+		case outcome == api.TimedOut:
+			s.timedOut++
 		case outcome == api.Skipped:
 			s.skipped++
 			if reason := clean(spec.Message, maxAnswer); reason != "" && !slices.Contains(s.reasons, reason) {
@@ -105,6 +117,9 @@ func judge(rule rules.Rule, profile string, s seen) (api.Result, string) {
 	case s.skipped == s.specs:
 		slices.Sort(s.reasons)
 		return api.NotApplicable, clean("Skipped: "+strings.Join(s.reasons, "; "), maxMessage)
+	case s.timedOut > 0:
+		return api.NotProved, fmt.Sprintf("Time limit: %d of %d %s did not end in time.", s.timedOut, s.specs,
+			plural(s.specs, "spec", "specs")) + alsoSkipped(s)
 	case s.denied > 0 && s.allowed > 0:
 		return api.Held, ""
 	case s.denied > 0:
@@ -120,18 +135,20 @@ func alsoSkipped(s seen) string {
 		return ""
 	}
 	slices.Sort(s.reasons)
-	return clean(fmt.Sprintf(" %d of %d specs were skipped: %s", s.skipped, s.specs, strings.Join(s.reasons, "; ")),
+	return " " + clean(fmt.Sprintf("%d of %d specs were skipped: %s", s.skipped, s.specs, strings.Join(s.reasons, "; ")),
 		maxMessage)
 }
 
-// evidence describes specs: failures first, then what contradicts the rule, then denials.
+// evidence describes specs: failures first, then time limits, then what contradicts the rule, then denials.
 func evidence(specs []ran) []api.Evidence {
 	list := make([]api.Evidence, 0, len(specs))
-	rank := map[api.Outcome]int{api.Failed: 0, api.Unconfirmed: 1, api.Denied: 2, api.Allowed: 3, api.Skipped: 4}
+	order := []api.Outcome{api.Failed, api.TimedOut, api.Unconfirmed, api.Denied, api.Allowed, api.Skipped}
 	for _, spec := range specs {
 		list = append(list, spec.evidence(spec.name()))
 	}
-	slices.SortStableFunc(list, func(a, b api.Evidence) int { return rank[a.Outcome] - rank[b.Outcome] })
+	slices.SortStableFunc(list, func(a, b api.Evidence) int {
+		return slices.Index(order, a.Outcome) - slices.Index(order, b.Outcome)
+	})
 	return list
 }
 

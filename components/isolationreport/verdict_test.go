@@ -26,6 +26,9 @@ func TestVerdictOfAttack(t *testing.T) {
 		{"unconfirmed, and the twin allowed",
 			attack(answering(denies("NA-A-1"), Answer{Allowed: true}), allows("NA-A-1")), api.Unclear},
 		{"a step failed", attack(denies("NA-A-1"), in(Failed, "m", allows("NA-A-1"))), api.Unclear},
+		{"a step met a time limit", attack(denies("NA-A-1"), in(TimedOut, "m", allows("NA-A-1"))), api.Unclear},
+		{"met a time limit, but was allowed",
+			attack(answering(in(TimedOut, "m", denies("NA-A-1")), Answer{Allowed: true})), api.Succeeded},
 		{"all skipped", attack(in(Skipped, "m", denies("NA-A-1"))), api.NotTried},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -56,7 +56,8 @@ var (
 	}
 )
 
-var mirrorPodRules = []rules.Rule{mirrorNamespace, mirrorLabels, mirrorDeniedLabels, mirrorAnnotations, mirrorName}
+var mirrorPodRules = []rules.Rule{mirrorNamespace, mirrorLabels, mirrorDeniedLabels, mirrorAnnotations, mirrorName,
+	mirrorControlPlane}
 
 // reviewMirrorPodMetadata checks the rules of KEP-1314 for a new mirror pod that upstream's rules
 // admit. It denies a label or annotation that is not allowed, and does not remove it. A kubelet
@@ -74,6 +75,9 @@ func (r *Restriction) reviewMirrorPodMetadata(ctx context.Context, q *request, p
 		return refused
 	}
 	if refused := policyOn(q, policy, checkMirrorAnnotations(q, policy, pod)); refused != nil {
+		return refused
+	}
+	if refused := r.checkControlPlane(ctx, q, policy, pod); refused != nil {
 		return refused
 	}
 	if !policy.RequireNamespace && len(pod.Labels) == 0 {

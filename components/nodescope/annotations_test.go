@@ -160,13 +160,6 @@ func TestAuditModeDeniesNoAccount(t *testing.T) {
 	if decision != authorizer.DecisionNoOpinion || reason != "[NS-PASS-3]" {
 		t.Errorf("%v %q", decision, reason)
 	}
-	if node, requester := NodeIdentity(agent(), c, Resource{Resource: "secrets"}); node != "" || requester != Others {
-		t.Errorf("it asks as %v of %q", requester, node)
-	}
-	if node, requester := NodeIdentity(agent(), clusterOf(Account{Scope: Everything()}),
-		Resource{Resource: "secrets"}); node != "me" || requester != NodeScopedDaemonSet {
-		t.Errorf("its twin asks as %v of %q", requester, node)
-	}
 }
 
 // Before the whole cluster has been seen, the mode of an account is not known.

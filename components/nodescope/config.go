@@ -68,18 +68,6 @@ type noInfo struct{}
 func (noInfo) Account(string, string) (none Account, known bool) { return Account{}, false }
 func (noInfo) Pod(string, string) (none Pod, known bool)         { return Pod{}, false }
 
-// RequesterType is the kind of user that requests a resource.
-type RequesterType int
-
-const (
-	// Kubelet is a node.
-	Kubelet RequesterType = iota
-	// NodeScopedDaemonSet is a pod, or an account, that is limited to its node on the resource.
-	NodeScopedDaemonSet
-	// Others are all other users, and pods on a resource that is not in their scope.
-	Others
-)
-
 // NodeInfo looks up accounts and pods. It should not allocate, and must be safe for concurrent
 // use.
 type NodeInfo interface {

@@ -6,7 +6,6 @@ package nodescope
 import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -42,30 +41,6 @@ var (
 		Extension: true,
 	}
 )
-
-// NodeIdentity returns the kind of user that requests the resource, and the name of its node.
-// The name is empty for Others. It is also empty for a NodeScopedDaemonSet whose node is not
-// known: callers must not grant such a user any access. An account in audit mode is one of
-// Others.
-//
-// Source: seed design "Node-Scoped DaemonSet", Implementation Details. In that design the scope
-// is part of the user. Bulkhead is out of tree, so info provides the scope.
-func NodeIdentity(u user.Info, info NodeInfo, resource Resource) (nodeName string, requester RequesterType) {
-	if u == nil {
-		return "", Others
-	}
-	if node, isNode := nodeidentity.NodeName(u); isNode {
-		return node, Kubelet
-	}
-	who := identify(u, info)
-	switch {
-	case who.audits || !who.scopes.covers(resource):
-		return "", Others
-	case who.against != "":
-		return "", NodeScopedDaemonSet
-	}
-	return who.node, NodeScopedDaemonSet
-}
 
 // identity is what is known about a user.
 type identity struct {

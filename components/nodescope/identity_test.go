@@ -174,34 +174,33 @@ func TestTokensWithoutAPodHaveTheScopeOfThePods(t *testing.T) {
 	}
 }
 
-func TestNodeIdentity(t *testing.T) {
+func TestIdentify(t *testing.T) {
 	secrets, configMaps := Resource{Resource: "secrets"}, Resource{Resource: "configmaps"}
-	kubelet := &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes"}}
 	for _, tc := range []struct {
-		name      string
-		who       user.Info
-		asks      Resource
-		node      string
-		requester RequesterType
+		name string
+		who  user.Info
+		asks Resource
+		// covered says whether the user is limited to the node on the resource.
+		covered bool
+		node    string
 	}{
-		{"a kubelet", kubelet, secrets, "me", Kubelet},
-		{"a kubelet by name only", &user.DefaultInfo{Name: "system:node:me"}, secrets, "", Others},
-		{"pod, resource in the scope", agent(), secrets, "me", NodeScopedDaemonSet},
-		{"pod, resource outside the scope", agent(), configMaps, "", Others},
-		{"a pod of an account without a scope", tokenOf("free", claimsOf("free-me", "uid-free", "me")), secrets, "", Others},
-		{"account without a pod, resource in the scope", tokenOf("agent", nil), secrets, "", NodeScopedDaemonSet},
-		{"account without a pod, resource outside the scope", tokenOf("agent", nil), configMaps, "", Others},
-		{"a pod that is gone, on anything", edited(map[string][]string{podUID: {"x"}}), configMaps, "", NodeScopedDaemonSet},
+		{"pod, resource in the scope", agent(), secrets, true, "me"},
+		{"pod, resource outside the scope", agent(), configMaps, false, "me"},
+		{"a pod of an account without a scope", tokenOf("free", claimsOf("free-me", "uid-free", "me")), secrets, false, "me"},
+		{"account without a pod, resource in the scope", tokenOf("agent", nil), secrets, true, ""},
+		{"account without a pod, resource outside the scope", tokenOf("agent", nil), configMaps, false, ""},
+		{"a pod that is gone, on anything", edited(map[string][]string{podUID: {"x"}}), configMaps, true, ""},
 		{"a pod that is gone, on its own rights", edited(map[string][]string{podUID: {"x"}}),
-			Resource{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}, "", Others},
-		{"an account that is not known, on anything", tokenOf("stranger", nil), configMaps, "", NodeScopedDaemonSet},
-		{"an administrator", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, secrets, "", Others},
-		{"no user", nil, secrets, "", Others},
+			Resource{Group: "authentication.k8s.io", Resource: "selfsubjectreviews"}, false, ""},
+		{"an account that is not known, on anything", tokenOf("stranger", nil), configMaps, true, ""},
+		{"a kubelet", &user.DefaultInfo{Name: "system:node:me", Groups: []string{"system:nodes"}}, secrets, false, ""},
+		{"an administrator", &user.DefaultInfo{Name: "admin", Groups: []string{"system:masters"}}, secrets, false, ""},
+		{"no user", nil, secrets, false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			node, requester := NodeIdentity(tc.who, clusterOf(Account{Scope: mustScope(t, "secrets")}), tc.asks)
-			if node != tc.node || requester != tc.requester {
-				t.Errorf("got %q, %v, want %q, %v", node, requester, tc.node, tc.requester)
+			who := Identify(tc.who, clusterOf(Account{Scope: mustScope(t, "secrets")}))
+			if who.Covers(tc.asks) != tc.covered || who.Node() != tc.node {
+				t.Errorf("covered %v, node %q, want %v, %q", who.Covers(tc.asks), who.Node(), tc.covered, tc.node)
 			}
 		})
 	}

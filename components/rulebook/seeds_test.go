@@ -23,7 +23,7 @@ import (
 const seedsPage = "../../docs/seeds.md"
 
 // statements is the number of entries for each proposal. So an entry cannot disappear unnoticed.
-var statements = map[string]int{"000": 56, "001": 26, "002": 21, "003": 46, "004": 32}
+var statements = map[string]int{"000": 56, "001": 26, "002": 21, "003": 48, "004": 32}
 
 // statement is an entry of the page.
 type statement struct {

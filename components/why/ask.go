@@ -5,11 +5,15 @@ package why
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
@@ -24,6 +28,8 @@ const lateView = "The decision and the objects of the API server do not agree. n
 // Asker asks a cluster, with the rights of the caller.
 type Asker struct {
 	Client kubernetes.Interface
+	// FromText is true if the request is from a message or an event.
+	FromText bool
 	// Write sends a dry run as the user. It is nil without an object.
 	Write func(context.Context, *Request) Write
 	// Metrics reads the metrics of node-authorizer on a control-plane host, for the age of its view:
@@ -34,17 +40,12 @@ type Asker struct {
 // Ask explains what the cluster decides about the request now. It returns an error if the caller may
 // not ask.
 func (k Asker) Ask(ctx context.Context, r *Request) (*Answer, error) {
-	review, err := k.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, r.review(), metav1.CreateOptions{})
-	if apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("cannot ask the API server: %s; use credentials that may create subjectaccessreviews in "+
-			"authorization.k8s.io, or give the message of the denial", cannotRead(err))
-	}
+	status, err := k.review(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask the API server: %s; check the kubeconfig, and that its server answers",
-			cannotRead(err))
+		return nil, err
 	}
-	status := review.Status
 	a := &Answer{Request: r.String(), Step: Authorization, Reason: webhook.Printable(status.Reason, maxText)}
+	defer a.makePrintable()
 	by := k.authorization(a, r, status.Allowed, status.Denied, status.Reason)
 	if status.EvaluationError != "" {
 		a.note("The API server reports an error of an authorizer: " + webhook.Printable(status.EvaluationError, 512))
@@ -53,18 +54,52 @@ func (k Asker) Ask(ctx context.Context, r *Request) (*Answer, error) {
 	if a.Path != nil && by.fromGraph() && k.Metrics != nil {
 		a.View = k.viewAges(ctx)
 	}
+	a.noteNode(r)
 	if status.Allowed && k.Write != nil {
 		k.write(ctx, a, r)
 	} else if status.Allowed {
-		a.noteAdmission(r)
+		a.noteAdmission(r, k.FromText)
 	}
 	here, err := rulebook.ReadHere(ctx, k.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem))
 	if err != nil {
 		a.note("The modes of this cluster are not known: " + cannotRead(err))
-		return a, nil
+	} else {
+		a.In(here)
 	}
-	a.In(here)
+	if status.Allowed {
+		a.noteConnect(r, here)
+	}
 	return a, nil
+}
+
+func (k Asker) review(ctx context.Context, r *Request) (authorizationv1.SubjectAccessReviewStatus, error) {
+	var none authorizationv1.SubjectAccessReviewStatus
+	review, err := k.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, r.review(), metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return none, fmt.Errorf("cannot ask the API server: %s; use credentials that may create subjectaccessreviews in "+
+			"authorization.k8s.io, or give the message of the denial", cannotRead(err))
+	case err != nil:
+		return none, noAnswer(err)
+	}
+	return review.Status, nil
+}
+
+// noAnswer says what to do if the API server does not answer.
+func noAnswer(err error) error {
+	next := "check the kubeconfig, and that its server answers (kubectl get --raw /readyz)"
+	if failed := (*url.Error)(nil); errors.As(err, &failed) && failed.Timeout() {
+		next += "; to wait longer, give --request-timeout"
+	}
+	return fmt.Errorf("cannot ask the API server: %s; %s", cannotRead(err), next)
+}
+
+// noteNode says that a ServiceAccount can have other rights with the token of a pod.
+func (a *Answer) noteNode(r *Request) {
+	if _, _, err := serviceaccount.SplitUsername(r.User); err == nil && len(r.Extra[serviceaccount.NodeNameKey]) == 0 {
+		a.note("The answer is for a token without a node. The token of a pod names the pod's node: to ask about it, give " +
+			"--node-name.")
+	}
 }
 
 func (k Asker) authorization(a *Answer, r *Request, allowed, denied bool, reason string) decider {
@@ -115,13 +150,6 @@ func (k Asker) addPath(ctx context.Context, a *Answer, r *Request, by decider, r
 	}
 	if late {
 		a.note(lateView)
-	}
-}
-
-// noteAdmission says that admission was not asked.
-func (a *Answer) noteAdmission(r *Request) {
-	if slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) && r.Path == "" {
-		a.note("Authorization does not see what a request writes. To ask admission too, give the object with -f.")
 	}
 }
 

@@ -30,6 +30,8 @@ type decider struct {
 	rules []rules.ID
 	// byRBAC is true if a role would have been enough, or was.
 	byRBAC bool
+	// text is the text of the rule, if the reason does not have it.
+	text string
 }
 
 // fromGraph reports whether node-authorizer decided, by its rules for nodes or for scoped pods.
@@ -100,7 +102,26 @@ func deniedBy(r *Request, reason string, final bool) decider {
 	if final {
 		return decider{by: "another authorizer"}
 	}
+	if id, text := ruleFor(r); id != "" {
+		return decider{by: noAuthorizer + ": the reason names no rule; this is the rule for the request",
+			rules: append(ids, id), text: text}
+	}
 	return decider{by: noAuthorizer, rules: ids, byRBAC: true}
+}
+
+// ruleFor returns the rule that decides about a node's request if no object is related to the node,
+// and its text.
+func ruleFor(r *Request) (rules.ID, string) {
+	if r == nil {
+		return "", ""
+	}
+	if _, isNode := r.node(); !isNode {
+		return "", ""
+	}
+	if d := withoutObjects[0].Decide(context.Background(), r.attributes()); d.Effect == rules.Deny {
+		return d.Rule, d.Message
+	}
+	return "", ""
 }
 
 // withoutObjects decide as the in-tree Node authorizer does about objects that are not related to the
@@ -148,8 +169,12 @@ func inTreeRule(r *Request, reason string) (id rules.ID, said bool) {
 	return id, false
 }
 
-// hasLine reports whether one line of the text is the message.
+// hasLine reports whether one line of the text is the message, or the whole text. A terminal may have
+// wrapped it.
 func hasLine(text, message string) bool {
+	if message != "" && onOneLine(text) == message {
+		return true
+	}
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line == message {
 			return true
@@ -158,11 +183,15 @@ func hasLine(text, message string) bool {
 	return false
 }
 
+// ownWebhook is the beginning of a message of node-restriction or of node scope.
+var ownWebhook = regexp.MustCompile(`^admission webhook "[^"]+\.bulkhead\.dev" denied the request: `)
+
 // otherAdmission are steps of admission that are not Bulkhead's, by their texts.
 var otherAdmission = []struct {
 	text *regexp.Regexp
 	by   string
 }{
+	{ownWebhook, "Bulkhead's webhook. The text has no rule ID: give the whole message"},
 	{regexp.MustCompile(`admission webhook "[^"]+" denied the request`), "another admission webhook"},
 	{regexp.MustCompile(`ValidatingAdmissionPolicy '[^']+' with binding '[^']+' denied request`),
 		"another ValidatingAdmissionPolicy"},
@@ -175,8 +204,14 @@ var otherAdmission = []struct {
 // admittedNotBy returns which step of admission wrote the message. It returns false if the text shows
 // none.
 func admittedNotBy(message string) (decider, bool) {
-	if ids := namedRules(message); len(ids) > 0 {
+	// Users choose the names of objects. An ID in a name does not say which rule decided.
+	if ids := namedRules(named.ReplaceAllString(message, "")); len(ids) > 0 {
 		return decider{by: componentOf(ids[0]), rules: ids}, true
+	}
+	if text := ownWebhook.ReplaceAllString(message, ""); text != message {
+		if id := noderestriction.RuleOfUpstream(text); id != "" {
+			return decider{by: componentOf(id), rules: []rules.ID{id}}, true
+		}
 	}
 	if id := noderestriction.RuleOfUpstream(message); id != "" {
 		return decider{by: inTreeRestriction + likeThisRule, rules: []rules.ID{id}}, true

@@ -47,10 +47,10 @@ func denialOf(event *auditv1.Event) (Denial, error) {
 		return Denial{}, err
 	}
 	decision := event.Annotations[authorizationDecision]
-	d := Denial{Request: request, Reason: event.Annotations[authorizationReason], Allowed: !auditlog.IsDenied(event),
-		Authorized: decision == "allow"}
+	d := Denial{Request: request, Reason: bounded(event.Annotations[authorizationReason]),
+		Allowed: !auditlog.IsDenied(event), Authorized: decision == "allow"}
 	if event.ResponseStatus != nil {
-		d.Message = event.ResponseStatus.Message
+		d.Message = bounded(event.ResponseStatus.Message)
 	}
 	if decision == "" && event.Stage == auditv1.StageRequestReceived {
 		return Denial{}, errors.New("cannot explain the event: it was written before the decision; give the event of the " +
@@ -61,6 +61,8 @@ func denialOf(event *auditv1.Event) (Denial, error) {
 	}
 	return d, nil
 }
+
+func bounded(text string) string { return text[:min(len(text), MaxMessage)] }
 
 // requestOf returns the request of the user that the authorizers have seen.
 func requestOf(event *auditv1.Event) (*Request, error) {

@@ -4,6 +4,7 @@
 package why
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -18,6 +19,18 @@ var ErrNoDecision = errors.New(
 
 // Explain explains what a text says, without a cluster.
 func Explain(d Denial) (*Answer, error) {
+	a, err := explain(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range d.Notes {
+		a.note(text)
+	}
+	a.makePrintable()
+	return a, nil
+}
+
+func explain(d Denial) (*Answer, error) {
 	a := &Answer{Outcome: Denied, Step: Authorization, Reason: webhook.Printable(d.Message, maxText)}
 	if d.Request != nil {
 		a.Request = d.Request.String()
@@ -34,11 +47,11 @@ func Explain(d Denial) (*Answer, error) {
 		a.By = by.by
 		a.addRules(by.rules)
 		return a, nil
-	case ofKubelet.MatchString(d.Message):
-		a.kubelet(d.Message)
-		return a, nil
 	case d.Request != nil && !d.Authorized:
 		a.unauthorized(d.Request, deniedBy(d.Request, d.Reason, false), d.Reason)
+		return a, nil
+	case d.Request == nil && ofKubelet.MatchString(d.Message):
+		a.kubelet(d.Message)
 		return a, nil
 	}
 	return a.admission(d.Request, d.Message)
@@ -50,6 +63,7 @@ const maxText = 2 << 10
 func (a *Answer) unauthorized(r *Request, by decider, reason string) {
 	a.By = by.by
 	a.addRules(by.rules)
+	reason = cmp.Or(by.text, reason)
 	if o, ok := objectOf(r); ok && relationMissing(by.rules, reason) {
 		if node, is := r.node(); is {
 			a.Options = append(a.Options, relationOption(node, o))
@@ -78,7 +92,12 @@ func (a *Answer) admission(r *Request, message string) (*Answer, error) {
 		return nil, ErrNoDecision
 	}
 	a.Step, a.By = Admission, by.by
-	if !known {
+	switch {
+	case known:
+	case ofKubelet.MatchString(message):
+		a.Step, a.By = Kubelet, byKubelet
+		a.note(textOfKubelet)
+	default:
 		a.By = "the API server: not an authorizer, and not a step of admission that bulkhead knows"
 	}
 	if len(by.rules) > 0 {
@@ -107,23 +126,4 @@ func stepOf(id rules.ID) Step {
 		return Kubelet
 	}
 	return Admission
-}
-
-// kubelet explains the answer of a kubelet or of kubelet-auth-proxy.
-func (a *Answer) kubelet(message string) {
-	found := ofKubelet.FindStringSubmatch(message)
-	r := &Request{Verb: found[2], Resource: "nodes", Subresource: found[3]}
-	_ = r.As(found[1], Identity{})
-	a.Step, a.By, a.Request = Kubelet, "the kubelet: its authorizers, or RBAC, do not allow it", r.String()
-	ids := namedRules(message)
-	if len(ids) > 0 {
-		a.By = componentOf(ids[0]) + ": RBAC does not give the right that the rule names"
-	}
-	a.addRules(ids)
-	if r.User != "" && r.Verb != "" {
-		a.Options = append(a.Options, roleOptions(r)...)
-	}
-	for _, id := range ids {
-		a.Options = append(a.Options, optionsOf(id, nil, message)...)
-	}
 }

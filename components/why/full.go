@@ -4,6 +4,7 @@
 package why
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -37,6 +38,8 @@ func Full(r rules.Rule, here *rulebook.Here) FullRule {
 		exception = slices.Insert(exception, 0, Option{Text: anyRelation})
 	}
 	prefix, _, _ := strings.Cut(string(r.ID), "-")
-	return FullRule{Rule: described, Component: rulebook.Components[prefix], Extension: r.Extension, Optional: r.Optional,
+	full := FullRule{Rule: described, Component: rulebook.Components[prefix], Extension: r.Extension, Optional: r.Optional,
 		Configured: r.Configured, Exception: exception, Specs: rulebook.Specs(r.ID)}
+	makePrintable(reflect.ValueOf(&full))
+	return full
 }

@@ -65,7 +65,7 @@ func TestExplainMessages(t *testing.T) {
 			`"deployments/scale" in API group "apps" in the namespace "m"`, Authorization, "no authorizer allows it", nil,
 			"kubectl -n m create role NAME --verb=patch --resource=deployments.apps/scale --resource-name=d"},
 		{"node-restriction", `nodes "a" is forbidden: no [NR-NODESPEC-2]`, Admission, "Bulkhead's node-restriction",
-			[]rules.ID{"NR-NODESPEC-2"}, "bulkhead install --rule-mode=NR-NODESPEC-2=audit (or off)"},
+			[]rules.ID{"NR-NODESPEC-2"}, "bulkhead install --rule-mode=NR-NODESPEC-2=audit"},
 		{"label of the policy", `nodes "a" is forbidden: node "a" is not allowed to set the following labels: x.io/y ` +
 			`[NR-LABEL-1]`, Admission, "Bulkhead's node-restriction", []rules.ID{"NR-LABEL-1"},
 			`nodePolicy: {allowedLabels: ["x.io/y"]}`},
@@ -78,9 +78,9 @@ func TestExplainMessages(t *testing.T) {
 			Admission, "another ValidatingAdmissionPolicy", nil, ""},
 		{"kubelet-auth-proxy", `Forbidden (user=u, verb=create, resource=nodes, subresource(s)=[exec]) [KA-EXEC-1]`, Kubelet,
 			"Bulkhead's kubelet-auth-proxy", []rules.ID{"KA-EXEC-1"},
-			"kubectl create clusterrole NAME --verb=create --resource=nodes/exec"},
+			"RBAC: a ClusterRole with verb create on nodes/exec, bound to the user of the client"},
 		{"kubelet", `Forbidden (user=u, verb=get, resource=nodes, subresource(s)=[healthz proxy])`, Kubelet, "the kubelet",
-			nil, "kubectl create clusterrole NAME --verb=get --resource=nodes/healthz"},
+			nil, "RBAC: a ClusterRole with verb get on nodes/healthz, bound to the user of the client"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			a, err := Explain(ParseMessage(row.message))

@@ -91,5 +91,6 @@ var missing = []string{"no relationship found between node '", "' is related to 
 
 // relationMissing reports whether the decision was about the relation.
 func relationMissing(by []rules.ID, reason string) bool {
+	reason = onOneLine(reason)
 	return len(by) > 0 && slices.ContainsFunc(missing, func(text string) bool { return strings.Contains(reason, text) })
 }

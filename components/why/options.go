@@ -5,10 +5,7 @@ package why
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
@@ -20,7 +17,7 @@ import (
 func optionsOf(id rules.ID, r *Request, message string) []Option {
 	f := auditreport.Finding{Rule: id, Reason: message}
 	if r != nil {
-		f.Namespace = r.Namespace
+		f.User, f.Namespace = r.User, r.Namespace
 	}
 	if rule, _ := rulebook.Find(id); rule.Audited { // it denies, so the operator has named it
 		modes := auditreport.Field{Path: "rules.modes." + string(id), Value: rules.Audit.String()}
@@ -30,7 +27,8 @@ func optionsOf(id rules.ID, r *Request, message string) []Option {
 	return Options(id, auditreport.SettingOf(f))
 }
 
-// Options returns a setting as options.
+// Options returns a setting as options. The mode of the rule is the last one: it gives up the rule for every
+// request.
 func Options(id rules.ID, setting auditreport.Setting) []Option {
 	var options []Option
 	rule, _ := rulebook.Find(id)
@@ -39,11 +37,13 @@ func Options(id rules.ID, setting auditreport.Setting) []Option {
 		options = append(options, Option{Setting: field.String(), GivesUp: gives})
 		gives = ""
 	}
-	if rule.Optional && !strings.Contains(string(id), "-REVOKE-") {
-		options = append(options, Option{Command: fmt.Sprintf("bulkhead install --rule-mode=%s=audit (or off)", id)})
+	for _, text := range []string{setting.Then, setting.Remedy} {
+		if text != "" {
+			options = append(options, Option{Text: text})
+		}
 	}
-	if setting.Remedy != "" {
-		options = append(options, Option{Text: setting.Remedy})
+	if rule.Optional && !strings.Contains(string(id), "-REVOKE-") {
+		options = append(options, Option{Command: fmt.Sprintf("bulkhead install --rule-mode=%s=audit", id)})
 	}
 	return options
 }
@@ -63,63 +63,4 @@ func relationOption(node string, o object) Option {
 	case kindOfPods:
 	}
 	return Option{Text: fmt.Sprintf("A pod that is bound to node %s must use %s.", node, thing)}
-}
-
-// plain is a word that needs no quotes in a shell.
-var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/-]*$`)
-
-// roleOptions returns the role that RBAC needs. It returns commands only for plain names: a client may
-// have chosen them.
-func roleOptions(r *Request) []Option {
-	what := fmt.Sprintf("verb %s on %s", r.Verb, r.ResourceName())
-	if r.Path != "" {
-		what = fmt.Sprintf("verb %s on nonResourceURL %s", r.Verb, r.Path)
-	}
-	kind, where := "ClusterRole", ""
-	if r.Namespace != "" {
-		kind, where = "Role", " in namespace "+r.Namespace
-	}
-	role := fmt.Sprintf("RBAC: a %s%s with %s, bound to %s.", kind, where, what, r.User)
-	options := []Option{{Text: webhook.Printable(role, 1<<10)}}
-	for _, word := range []string{r.User, r.Verb, r.Resource + r.Path, r.Namespace, r.Name} {
-		if word != "" && !plain.MatchString(strings.TrimPrefix(word, "/")) {
-			return options
-		}
-	}
-	return append(options, Option{Command: createRole(r, kind)}, Option{Command: bindRole(r, kind)})
-}
-
-func createRole(r *Request, kind string) string {
-	command := "kubectl"
-	if r.Namespace != "" {
-		command += " -n " + r.Namespace
-	}
-	command += " create " + strings.ToLower(kind) + " NAME --verb=" + r.Verb
-	if r.Path != "" {
-		return command + " --non-resource-url=" + r.Path
-	}
-	resource := r.Resource
-	if r.Group != "" {
-		resource += "." + r.Group
-	}
-	if r.Subresource != "" {
-		resource += "/" + r.Subresource
-	}
-	command += " --resource=" + resource
-	if r.Name != "" && r.Verb != "create" {
-		command += " --resource-name=" + r.Name
-	}
-	return command
-}
-
-func bindRole(r *Request, kind string) string {
-	command := "kubectl"
-	if r.Namespace != "" {
-		command += " -n " + r.Namespace
-	}
-	command += " create " + strings.ToLower(kind) + "binding NAME --" + strings.ToLower(kind) + "=NAME"
-	if namespace, name, err := serviceaccount.SplitUsername(r.User); err == nil {
-		return command + " --serviceaccount=" + namespace + ":" + name
-	}
-	return command + " --user=" + r.User
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
 // Print writes the answer as text: one line for each field.
@@ -55,6 +57,7 @@ func (a *Answer) Print(out io.Writer) error {
 
 // field writes one line. Without a name, it continues the field above.
 func field(b *strings.Builder, name, text string) {
+	text = webhook.Printable(text, maxField)
 	if text == "" {
 		return
 	}

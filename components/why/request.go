@@ -36,6 +36,8 @@ type Request struct {
 	FieldSelector string `json:"fieldSelector,omitempty"`
 	// Path is a path without a resource, for example /healthz.
 	Path string `json:"path,omitempty"`
+	// Relayed is true if the request is from a message that a node can have written.
+	Relayed bool `json:"-"`
 }
 
 // Identity is who a user is, beyond the name.

@@ -4,8 +4,10 @@
 package why
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -34,6 +36,9 @@ func (r *Request) Resolve(client discovery.DiscoveryInterface, resource, fallbac
 	parsed := schema.ParseGroupResource(strings.ToLower(name))
 	r.Resource, r.Group = parsed.Resource, parsed.Group
 	groups, err := restmapper.GetAPIGroupResources(client)
+	if unreachable := (*url.Error)(nil); errors.As(err, &unreachable) {
+		return noAnswer(err)
+	}
 	if err != nil {
 		_, _ = fmt.Fprintf(problems, "cannot list the resources of the API server: %s; %s is used as it is\n",
 			cannotRead(err), webhook.Loggable(resource))
@@ -46,9 +51,15 @@ func (r *Request) Resolve(client discovery.DiscoveryInterface, resource, fallbac
 		return nil
 	}
 	r.Group, r.Version, r.Resource = found.Group, found.Version, found.Resource
-	kind, err := mapper.KindFor(found)
+	r.setNamespace(mapper, fallback)
+	return nil
+}
+
+// setNamespace removes the namespace of a resource that has none, and sets a missing one.
+func (r *Request) setNamespace(mapper meta.RESTMapper, fallback string) {
+	kind, err := mapper.KindFor(schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Resource})
 	if err != nil {
-		return nil
+		return
 	}
 	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	switch {
@@ -58,5 +69,4 @@ func (r *Request) Resolve(client discovery.DiscoveryInterface, resource, fallbac
 	case r.Namespace == "":
 		r.Namespace = fallback
 	}
-	return nil
 }

@@ -114,6 +114,11 @@ const deleteOptions = `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"
 
 // call returns the request without its body.
 func (r *Request) call(client rest.Interface) (*rest.Request, error) {
+	// The API server passes requests for other subresources on, for example to a kubelet, which knows no
+	// dry run.
+	if !slices.Contains(storedSubresources, r.Subresource) {
+		return nil, fmt.Errorf("the API server has no dry run of %s", webhook.Loggable(r.ResourceName()))
+	}
 	verbs := map[string]func() *rest.Request{
 		"create": client.Post, "update": client.Put, "delete": client.Delete,
 		"patch": func() *rest.Request { return client.Patch(types.MergePatchType) },
@@ -122,11 +127,6 @@ func (r *Request) call(client rest.Interface) (*rest.Request, error) {
 	if call == nil {
 		return nil, fmt.Errorf("cannot write with verb %s: use create, update, patch or delete with -f",
 			webhook.Loggable(r.Verb))
-	}
-	// The API server passes requests for other subresources on, for example to a kubelet, which knows no
-	// dry run.
-	if !slices.Contains(storedSubresources, r.Subresource) {
-		return nil, fmt.Errorf("the API server has no dry run of %s", webhook.Loggable(r.ResourceName()))
 	}
 	if r.Version == "" {
 		return nil, fmt.Errorf("the API server has no resource %s", webhook.Loggable(r.ResourceName()))

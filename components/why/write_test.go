@@ -163,6 +163,12 @@ func TestADryRunThatIsNotSent(t *testing.T) {
 			t.Errorf("%s: sent %+v\n%s", subresource, got, text)
 		}
 	}
+	read := request(t, "u", "get", "nodes", "", "")
+	read.Subresource = "proxy"
+	if _, text = askWith(t, config, read, nodeYAML); !strings.Contains(text, "has no dry run of nodes/proxy") ||
+		strings.Contains(text, "-f") {
+		t.Errorf("got\n%s", text)
+	}
 	r := request(t, "u", "update", "nothings", "", "")
 	r.Version = ""
 	if _, text = askWith(t, config, r, nodeYAML); !strings.Contains(text, "has no resource nothings") {

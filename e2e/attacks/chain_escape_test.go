@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
@@ -29,8 +30,8 @@ const operator = "operator"
 // run at the same time on the same nodes.
 func trusted(r *Run) string { return "e2e.bulkhead.dev/trusted-by-" + r.Own }
 
-// An attacker who left a container and is root on the worker wants the token of the operator, whose
-// pod runs on the other node. RBAC lets an agent on the worker patch nodes and delete pods.
+// An attacker in a privileged container on the worker leaves it, and wants the token of the operator,
+// whose pod runs on the other node. RBAC lets an agent on the worker patch nodes and delete pods.
 var _ = chain("C1", "from a container escape on the worker to cluster-admin", "NR-LABEL-2", func(ctx context.Context,
 	r *Run) {
 	runOperator(ctx, r)
@@ -38,7 +39,7 @@ var _ = chain("C1", "from a container escape on the worker to cluster-admin", "N
 	granted(ctx, r, agentOf(r), []rbacv1.PolicyRule{right("", []string{"patch"}, "nodes"),
 		right("", []string{"list", "delete"}, "pods")})
 }, func(ctx context.Context, r *Run) []chainStep {
-	node := kubelet.Real(ctx, r, nil)
+	node := escaped(ctx, r)
 	var agent, admin *Identity
 	return []chainStep{
 		{what: "the attacker lists the pods of the worker with the kubelet's certificate, and finds an agent",
@@ -75,6 +76,25 @@ var _ = chain("C1", "from a container escape on the worker to cluster-admin", "N
 			effect: func(ctx context.Context, r *Run, _ Answer) { expectClusterAdmin(ctx, r, agent) }},
 	}
 })
+
+// escaped starts a privileged container on the worker, leaves it, and returns the worker's kubelet by the
+// certificate on the host's disk. Its requests leave from the host.
+func escaped(ctx context.Context, r *Run) *Identity {
+	GinkgoHelper()
+	container := running(ctx, r.Env.Pod(ctx, r.Attacker(), fixtures.WithShell("shell", "while :; do sleep 60; done"),
+		privileged))
+	pair, err := suite.Exec(ctx, container, "/usr/bin/nsenter", "--target=1", "--mount", "cat", KubeletCertificate)
+	Expect(err).NotTo(HaveOccurred())
+	r.Say("The attacker leaves a privileged container on %s and reads the certificate of its kubelet.", r.Attacker())
+	return suite.AsKubelet(r.Attacker(), []byte(pair)).From(suite.FromHost(r.Attacker()))
+}
+
+// privileged makes the pod's container root with all rights on its node.
+func privileged(pod *corev1.Pod) {
+	pod.Spec.HostPID = true
+	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr.To(true),
+		RunAsUser: ptr.To[int64](0), RunAsNonRoot: ptr.To(false)}
+}
 
 // agentOf returns the account of the stage whose token the attacker finds: it has a scope where there
 // is node scope.

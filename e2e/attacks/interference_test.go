@@ -4,6 +4,7 @@
 package attacks_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,6 +15,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
@@ -28,9 +31,9 @@ type answered struct {
 	Annotations      map[string]string
 }
 
-// The node requests the same names twice: before they exist, and while an administrator has objects
-// of those names for another node. components/conformance/interference tests the same on random
-// clusters, without an API server.
+// The node, which is impersonated, reads the same names twice: before objects of these names exist, and
+// while they exist for another node. interference_generated_test.go does the same with random objects, with
+// writes and with a scoped pod.
 var _ = Describe("a node and objects that are unrelated to it", Label(OnHost), func() {
 	It("gets the same answers with and without them", Denies("NA-SECRET-1"), func(ctx SpecContext) {
 		env := suite.Env()
@@ -85,34 +88,46 @@ const unconfirmed = "not confirmed by a live read"
 func answersOnce(ctx context.Context, env *Env, namespace, name string) []answered {
 	GinkgoHelper()
 	since, node := time.Now(), suite.AsNode(env.Own)
-	var answers []answered
+	var (
+		answers []answered
+		ids     []types.UID
+	)
 	for _, request := range aboutNames(namespace, name, env.Other) {
-		code, message, err := node.Send(ctx, request)
+		id := uuid.NewUUID()
+		code, message, err := node.Send(ctx, request.WithAuditID(id))
 		Expect(err).NotTo(HaveOccurred())
+		ids = append(ids, id)
 		answers = append(answers, answered{Request: request.String(), Code: code, Message: message})
 	}
-	events := auditedOf(ctx, since, node, len(answers))
-	for i := range answers {
-		answers[i].Annotations = events[i].Annotations
-		// The API server adds the latency of slow requests, which depends on the load of the machine.
-		maps.DeleteFunc(answers[i].Annotations, func(key, _ string) bool {
-			return strings.HasPrefix(key, "apiserver.latency.k8s.io/")
-		})
-	}
+	Eventually(ctx, func() error {
+		events, err := suite.Audited(ctx, since, node.User)
+		return cmp.Or(err, annotate(answers, ids, events))
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(Succeed())
 	return answers
 }
 
-// auditedOf returns the audit events of the node's requests since a time, in their order.
-func auditedOf(ctx context.Context, since time.Time, node *Identity, count int) []auditv1.Event {
-	GinkgoHelper()
-	var events []auditv1.Event
-	Eventually(ctx, func(ctx context.Context) (int, error) {
-		all, err := suite.Audited(ctx, since, node.User)
-		events = slices.DeleteFunc(all, func(e auditv1.Event) bool { return e.Stage != auditv1.StageResponseComplete })
-		return len(events), err
-	}).WithTimeout(Soon).WithPolling(time.Second).Should(Equal(count), "audit events of %s", node)
-	slices.SortStableFunc(events, func(a, b auditv1.Event) int {
-		return a.RequestReceivedTimestamp.Compare(b.RequestReceivedTimestamp.Time)
+// withoutLatency removes the latency of slow requests, which depends on the load of the machine.
+func withoutLatency(annotations map[string]string) map[string]string {
+	maps.DeleteFunc(annotations, func(key, _ string) bool {
+		return strings.HasPrefix(key, "apiserver.latency.k8s.io/")
 	})
-	return events
+	return annotations
+}
+
+// annotate adds the annotations of the audit events to the answers. The IDs are in the order of the answers.
+func annotate(answers []answered, ids []types.UID, events []auditv1.Event) error {
+	annotations := map[types.UID]map[string]string{}
+	for _, e := range events {
+		if e.Stage == auditv1.StageResponseComplete {
+			annotations[e.AuditID] = e.Annotations
+		}
+	}
+	for i, id := range ids {
+		of, found := annotations[id]
+		if !found {
+			return fmt.Errorf("the audit log does not have the request %s", answers[i].Request)
+		}
+		answers[i].Annotations = withoutLatency(of)
+	}
+	return nil
 }

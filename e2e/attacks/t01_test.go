@@ -54,8 +54,11 @@ var _ = tell(Story{
 				})).Stored()
 			}),
 			Show:   func(ctx context.Context, r *Run, _ Answer) { gone(ctx, r, r.Pod) },
-			TwinIs: "an empty patch of its own Node instead (as a dry run)",
-			Twin:   sends(func(r *Run) Request { return Patch(api.Nodes).Named(r.Attacker()) }),
+			TwinIs: "a cordon of its own Node instead of the taint (as a dry run)",
+			Twin: sends(func(r *Run) Request {
+				return Patch(api.Nodes).Named(r.Attacker()).With(spec("unschedulable", true))
+			}),
+			TwinAlso: "A node may not change the taints of its own Node either, so the twin also has another patch.",
 		},
 	},
 })

@@ -42,6 +42,8 @@ var _ = tell(Story{
 			Show:   readsAllSecrets,
 			TwinIs: "a token of its own account that is bound to its pod",
 			Twin:   boundToken,
+			TwinAlso: "A node gets tokens only of accounts of its pods, and only bound to these pods, so the twin differs " +
+				"in both.",
 		},
 		{
 			Name:   "requesting a token of its own account that is bound to no pod",

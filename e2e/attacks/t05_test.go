@@ -60,8 +60,9 @@ var _ = tell(Story{
 			Name: "cordoning another node and deleting its pod", Effect: "the pod's token is on the disk of the attacker's node",
 			By: daemon, Rights: slices.Concat(mayRemovePods, mayPatchNodes), Rule: "NS-POD-3", Text: "[NA-POD-1]",
 			Prepare: replicated, Attack: steals, Show: stolen,
-			TwinIs: "only the deletion, of a pod on its own node (as a dry run)",
-			Twin:   sends(func(r *Run) Request { return Delete(api.Pods).In(r.Pod.Namespace).Named(r.Names["own"]) }),
+			TwinIs:   "only the deletion, of a pod on its own node (as a dry run)",
+			TwinAlso: "The attack has two steps, and the twin has only the second one.",
+			Twin:     sends(func(r *Run) Request { return Delete(api.Pods).In(r.Pod.Namespace).Named(r.Names["own"]) }),
 		},
 	},
 })

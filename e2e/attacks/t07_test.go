@@ -35,11 +35,16 @@ var _ = tell(Story{
 	},
 })
 
-// bare is the twin of pods that name objects: a mirror pod without a reference.
+// onlyMirrors says why the twin of an ordinary pod has neither the reference nor the form of the attack.
+const onlyMirrors = "A node creates only mirror pods, and a mirror pod may not name such an object, so the twin " +
+	"differs in both."
+
+// bare is the twin of pods that name objects: a mirror pod without a reference. A kubelet deletes it again, because
+// it has no static pod of that name.
 func bare(ctx context.Context, r *Run, who *Identity) Answer {
 	GinkgoHelper()
 	pod := fixtures.Pod(r.Namespace(ctx), r.NewName("static"), r.Node.Name, fixtures.Mirror(r.Node))
-	return r.Send(ctx, who, Create(api.Pods).In(pod.Namespace).With(pod))
+	return r.Send(ctx, who, Create(api.Pods).In(pod.Namespace).With(pod).Stored())
 }
 
 // creates is the attack of a kubelet: a pod on its own node.
@@ -69,7 +74,7 @@ func takes(what, effect string, tweak fixtures.PodTweak, kind, word string) Atte
 			Expect(onDisk(ctx, r, running(ctx, r.Pod), kind, "word")).To(Equal(word))
 			r.Say("The attacker reads it from the disk of %s: %q.", r.Attacker(), word)
 		},
-		TwinIs: "a mirror pod without the reference (as a dry run)", Twin: bare,
+		TwinIs: "a mirror pod without the reference", Twin: bare, TwinAlso: onlyMirrors,
 	}
 }
 
@@ -89,7 +94,7 @@ func takesAccount() Attempt {
 			read := r.Send(ctx, suite.AsBearer(bearer), List(api.Secrets))
 			Expect(read.Code).To(Equal(200), read.Message)
 		},
-		TwinIs: "a mirror pod, which has no account (as a dry run)", Twin: bare,
+		TwinIs: "a mirror pod, which has no account", Twin: bare, TwinAlso: onlyMirrors,
 	}
 }
 
@@ -106,7 +111,7 @@ func mirrors(what, effect string, prepare func(context.Context, *Run), show func
 			r.Pod = fixtures.Pod(r.Namespace(ctx), r.NewName("static"), r.Own, fixtures.Mirror(r.Node), tweak)
 			return r.Send(ctx, who, Create(api.Pods).In(r.Pod.Namespace).With(r.Pod).Stored())
 		},
-		Show: show, TwinIs: "the same mirror pod without the reference (as a dry run)", Twin: bare,
+		Show: show, TwinIs: "the same mirror pod without the reference", Twin: bare,
 	}
 }
 
@@ -117,7 +122,7 @@ func takesDevice() Attempt {
 		"can only create mirror pods")
 	a.Name = "creating a pod that names a resource claim"
 	a.Attack = creates(fixtures.WithResourceClaim("wanted"))
-	a.TwinIs = "a mirror pod without the claim (as a dry run)"
+	a.TwinIs, a.TwinAlso = "a mirror pod without the claim", onlyMirrors
 	return a
 }
 

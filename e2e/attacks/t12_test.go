@@ -6,8 +6,9 @@ package attacks_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,64 +18,108 @@ import (
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
-// elsewhere is where the attacker wants the client to go with its credentials.
-const elsewhere = "https://192.0.2.1:10250/"
+// The requests that the attacker answers.
+var (
+	readLog = kubeletRequest{folder: "/logs/"}
+	execute = kubeletRequest{folder: "/exec/default/e2e-none/", upgrade: true}
+)
 
 var _ = tell(Story{
 	ID: "T12", Title: "A kubelet redirects its client to another address",
 	Source: "CVE-2020-8559",
 	Effect: "The attacker is root on the node, and answers requests to the kubelet with a redirect. A client that " +
-		"follows it makes the request at an address of the attacker's choice, such as another node.",
+		"follows it makes the request on another node, with its credentials there: also exec, if the client may exec. " +
+		"In the CVE, the client was kube-apiserver. Today's kube-apiserver follows no redirect of a kubelet: it answers " +
+		"a redirected upgrade with an error, and returns any other redirect through nodes/proxy to its own client. A " +
+		"client that uses client-go's transport with net/http follows, and sends its token to the other address.",
 	Stops: "kubelet-auth-proxy replaces a redirect to another address, and every redirect of an upgrade, by an error.",
 	Also:  []string{"e2e/kubeletauth/forwarding_test.go"},
-	Attempts: []Attempt{{
-		Name: "answering an ordinary request with a redirect", Effect: "the client gets the attacker's address",
-		By: logReader, Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/log")}, Rule: "KA-REDIRECT-1",
-		Labels:  Label(OnHost, OnHardened),
-		Prepare: answering,
-		Attack:  redirected("301&location=" + elsewhere),
-		Show: func(_ context.Context, r *Run, _ Answer) {
-			Expect(r.reply.Header.Get("Location")).To(Equal(elsewhere))
-			r.Say("The client gets the address %s.", elsewhere)
+	Attempts: []Attempt{
+		{
+			Name:   "answering an ordinary request with a redirect",
+			Effect: "the client's request arrives on another node, with its token",
+			By: clientOfKubelets("the token of a pod that may get nodes/log, whose request the attacker answers",
+				"A pod reads the logs of the node. RBAC allows it to get nodes/log."),
+			Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/log")}, Rule: "KA-REDIRECT-1",
+			Labels:  Label(OnHost),
+			Prepare: redirecting,
+			Attack:  readLog.answeredWith(http.StatusMovedPermanently),
+			Show:    showFollowed, Stopped: expectNotFollowed,
+			TwinIs: "the same request, answered with status 200", TwinRule: "KA-LOG-1",
+			Twin: readLog.answeredWith(http.StatusOK),
 		},
-		Stopped: func(ctx context.Context, r *Run, _ Answer) {
-			line := suite.ExpectDenied(ctx, r.reply, http.StatusBadGateway, "KA-REDIRECT-1")
-			Expect(r.reply.Header).NotTo(HaveKey("Location"))
-			r.Say("kubelet-auth-proxy's audit log: decision=%s rule=%s user=%s", line.Decision, line.Rule, line.User)
+		{
+			Name:   "answering the upgrade of an exec with a redirect",
+			Effect: "the client's exec arrives on another node, with its token",
+			By: clientOfKubelets("the token of a pod that may create nodes/exec, whose request the attacker answers",
+				"A pod executes commands on the node. RBAC allows it to create nodes/exec."),
+			Rights: []rbacv1.PolicyRule{right("", []string{"create"}, "nodes/exec")}, Rule: "KA-REDIRECT-1",
+			Labels:  Label(OnHost),
+			Prepare: redirecting,
+			Attack:  execute.answeredWith(http.StatusFound),
+			Show:    showFollowed, Stopped: expectNotFollowed,
+			TwinIs: "the same request, answered with status 200", TwinRule: "KA-EXEC-1",
+			Twin: execute.answeredWith(http.StatusOK),
 		},
-		TwinIs: "the same request, answered with another status", TwinRule: "KA-LOG-1",
-		Twin: redirected("200"),
-	}},
+	},
 })
 
-// logReader is the attacker who waits for a client that reads the logs of nodes.
-var logReader = clientOfKubelets("the token of a pod that may get nodes/log, whose request the attacker answers",
-	"A pod reads the logs of the node. RBAC allows it to get nodes/log.")
+// redirecting starts a stand-in for the kubelet of the attacker's node, and one on the other node, where the
+// redirects lead.
+func redirecting(ctx context.Context, r *Run) {
+	GinkgoHelper()
+	second := runStandIn(ctx, r, r.Victim())
+	r.Pod, r.Names["second"] = second.Pod, second.Address
+	replaceKubelet(ctx, r)
+	second.awaitAnswer(ctx)
+}
 
-// redirected is a request whose query says how the attacker's program answers.
-func redirected(query string) Act {
+// secondOf is the stand-in on the other node.
+func secondOf(r *Run) standIn {
+	return standIn{Port: &Port{Address: r.Names["second"], Node: r.Victim()}, Pod: r.Pod}
+}
+
+// kubeletRequest is a request to a kubelet whose query tells the stand-in how to answer.
+type kubeletRequest struct {
+	// folder is the path without its last segment.
+	folder  string
+	upgrade bool
+}
+
+// answeredWith makes the request. The stand-in answers with this status and with a path of the other node.
+func (k kubeletRequest) answeredWith(status int) Act {
 	return func(ctx context.Context, r *Run, who *Identity) Answer {
-		answer, _ := r.Call(ctx, who, Calling(http.MethodGet, "/logs/?status="+query))
-		return answer
+		GinkgoHelper()
+		r.Names["followed"] = k.folder + r.NewName("followed")
+		location := url.QueryEscape("https://" + r.Names["second"] + r.Names["followed"])
+		call := Calling(http.MethodGet, fmt.Sprintf("%se2e-none?status=%d&location=%s", k.folder, status, location))
+		if k.upgrade {
+			call = call.Upgrading()
+		}
+		return follow(ctx, r, who, call)
 	}
 }
 
-// answering starts the program e2e/standin instead of a kubelet, and a second proxy in front of it. The
-// program has the kubelet's certificate. Without protection, clients reach it directly.
-func answering(ctx context.Context, r *Run) {
+// showFollowed expects that the request arrived on the other node, with the caller's token.
+func showFollowed(ctx context.Context, r *Run, answer Answer) {
 	GinkgoHelper()
-	beside, err := suite.KubeletPort(ctx, r.Attacker())
-	Expect(err).NotTo(HaveOccurred())
-	host, _, err := net.SplitHostPort(beside.Address)
-	Expect(err).NotTo(HaveOccurred())
-	port := fmt.Sprint(hostPort())
-	r.RunProgram(ctx, r.Attacker(), "../standin", "-listen=0.0.0.0:"+port)
-	Eventually(ctx, func() error {
-		_, err := suite.Host.Run(ctx, r.Attacker(), "curl -sSk --fail --max-time 5 https://127.0.0.1:"+port+"/")
-		return err
-	}).WithTimeout(PodStart).WithPolling(200 * time.Millisecond).Should(Succeed())
-	r.Port = &Port{Address: net.JoinHostPort(host, port), Node: r.Attacker()}
-	if r.Protected {
-		r.Port = SideProxy{Flags: []string{"--kubelet-address=127.0.0.1:" + port}}.Run(ctx, r.Env, r.Attacker())
-	}
+	what := reported(answer)
+	Expect(what.Target).To(Equal(r.Names["followed"]))
+	hasToken := what.Header.Get("Authorization") == "Bearer "+must(r.Who.Caller()).Token
+	Expect(hasToken).To(BeTrue(), "the request that followed has the caller's token")
+	Expect(what.Header.Get("Upgrade") != "").To(Equal(strings.Contains(what.Target, "/exec/")), "it is an upgrade")
+	Eventually(ctx, secondOf(r).requests).WithTimeout(Soon).WithPolling(time.Second).Should(
+		ContainSubstring(what.Method + " " + what.Target))
+	r.Say("%s %s arrived at %s on %s, with the token of the caller.", what.Method, what.Target, r.Names["second"],
+		r.Victim())
+}
+
+// expectNotFollowed expects that the caller got an error without an address, and that no request followed.
+func expectNotFollowed(ctx context.Context, r *Run, _ Answer) {
+	GinkgoHelper()
+	line := suite.ExpectDenied(ctx, r.reply, http.StatusBadGateway, "KA-REDIRECT-1")
+	Expect(r.reply.Header).NotTo(HaveKey("Location"))
+	r.Say("kubelet-auth-proxy's audit log: decision=%s rule=%s user=%s", line.Decision, line.Rule, line.User)
+	Expect(secondOf(r).requests(ctx)).NotTo(ContainSubstring(r.Names["followed"]))
+	r.Say("No request arrived at %s on %s.", r.Names["second"], r.Victim())
 }

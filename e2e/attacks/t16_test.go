@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -61,12 +62,18 @@ var _ = tell(Story{
 		{
 			Name:   "using a token of the account that no pod binds, as kubectl create token makes it",
 			Effect: "the secret of a pod on the other node is printed",
-			By:     unbound, Rights: append(slices.Clone(readsSecrets), right("apps", []string{"list"}, "deployments")),
+			By:     unbound, Rights: append(slices.Clone(readsSecrets), right("apps", []string{"get"}, "deployments")),
 			Rule: "NS-IDENT-2", Text: "names no pod",
-			Prepare: secretsOfBoth,
-			Attack:  sends(func(r *Run) Request { return secretNamed(r, r.Victim()) }), Show: showSecret,
-			TwinIs: "deployments instead of secrets, which the scope does not have", TwinRule: "NS-PASS-1",
-			Twin: sends(func(*Run) Request { return List(api.Deployments) }),
+			Prepare: func(ctx context.Context, r *Run) {
+				secretsOfBoth(ctx, r)
+				deploymentNamed(ctx, r, r.Names[r.Victim()])
+			},
+			Attack: sends(func(r *Run) Request { return secretNamed(r, r.Victim()) }), Show: showSecret,
+			TwinIs:   "a deployment of the same name instead of the secret: the scope has no deployments",
+			TwinRule: "NS-PASS-1",
+			Twin: sends(func(r *Run) Request {
+				return Get(api.Deployments).In(r.Namespace(context.Background())).Named(r.Names[r.Victim()])
+			}),
 		},
 	},
 	Also: []string{"e2e/nodescope/tokens_test.go"},
@@ -98,6 +105,20 @@ var _ = It("T16: after a pod of the same name was created, the old token is deni
 		Expect(r.Send(ctx, outside(ctx, tokenIn(ctx, again)), own).Code).To(Equal(http.StatusOK))
 		suite.ExpectForbidden(ctx, suite.AsForged(bearer), own, "NS-IDENT-3", "not the one")
 	})
+
+// deploymentNamed creates a deployment without pods.
+func deploymentNamed(ctx context.Context, r *Run, name string) {
+	GinkgoHelper()
+	selected := map[string]string{"app": name}
+	template := fixtures.Pod("", "", "")
+	r.Put(ctx, &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace(ctx), Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To[int32](0), Selector: &metav1.LabelSelector{MatchLabels: selected},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: selected}, Spec: template.Spec},
+		},
+	})
+}
 
 // takenOut is the attacker who has copied the token of a pod of the stage.
 var takenOut = ofAccount("the token of a DaemonSet's pod on the worker, used from outside of the cluster", copied)

@@ -25,18 +25,20 @@ import (
 var _ = tell(Story{
 	ID: "T18", Title: "A node writes objects in the name of another node",
 	Source: "plugin/pkg/admission/noderestriction/admission.go; kubernetes#134624",
-	Effect: "The scheduler, controllers and signers believe these objects. Pods are placed on devices that do not " +
-		"exist, a dead node seems alive, and a signer issues the certificate of another node, which reads its secrets.",
+	Effect: "The scheduler, controllers and signers believe these objects, which say what devices a node has, how " +
+		"many volumes fit there, and whether it is alive. A signer issues the certificate of another node, which reads " +
+		"its secrets.",
 	Stops: "A node writes only objects that name itself. A bootstrap token gets no certificate of a node that exists.",
 	Attempts: []Attempt{
 		{
-			Name: "a ResourceSlice", Effect: "the scheduler has devices of the other node that do not exist",
+			Name: "a ResourceSlice", Effect: "a ResourceSlice lists a device of the other node that does not exist",
 			By: kubelet, Rights: []rbacv1.PolicyRule{right("resource.k8s.io", []string{"create"}, "resourceslices")},
 			Rule: "NR-SLICE-1", Text: "can only create ResourceSlice",
 			Attack: sends(func(r *Run) Request { return sliceOf(r, r.Victim()) }),
 			Show: func(ctx context.Context, r *Run, _ Answer) {
 				found := must(suite.Client.ResourceV1().ResourceSlices().Get(ctx, r.Names["slice"], metav1.GetOptions{}))
 				Expect(found.Spec.NodeName).To(HaveValue(Equal(r.Victim())))
+				Expect(found.Spec.Devices).NotTo(BeEmpty())
 			},
 			TwinIs: "a ResourceSlice of the own node",
 			Twin:   sends(func(r *Run) Request { return sliceOf(r, r.Attacker()) }),
@@ -57,7 +59,7 @@ var _ = tell(Story{
 			},
 		},
 		{
-			Name: "a lease", Effect: "the lease of a node without a kubelet is renewed, so the node seems alive",
+			Name: "a lease", Effect: "the lease with the name of another node has a new time of renewal",
 			By: kubelet, Rule: "NA-LEASE-3",
 			Prepare: func(ctx context.Context, r *Run) { r.Put(ctx, fixtures.Lease(fixtures.LeaseNamespace, r.Other)) },
 			Attack:  sends(func(r *Run) Request { return renewed(r.Other) }),

@@ -70,6 +70,7 @@ var _ = tell(Story{
 				Expect(joins((*Run).Attacker)(ctx, r, who).Code).To(Equal(http.StatusCreated))
 				return r.Send(ctx, who, Get(api.CertificateSigningRequests).Named(r.Name))
 			},
+			TwinAlso: "A node may list no requests, not even its own, so the twin also has another verb.",
 		},
 		{
 			Name: "deleting all pods of a namespace", Effect: "the pod of the other node is gone",
@@ -80,6 +81,8 @@ var _ = tell(Story{
 			Show:    func(ctx context.Context, r *Run, _ Answer) { gone(ctx, r, r.Pod) },
 			TwinIs:  "the pod on its own node, by its name (as a dry run)",
 			Twin:    sends(func(r *Run) Request { return Delete(api.Pods).In(r.Pod.Namespace).Named(r.Names["own"]) }),
+			// The verb delete needs the name of an object.
+			TwinAlso: "A node may delete no collection of pods, so the twin has another verb and the name of a pod.",
 		},
 		deletes("ResourceSlices without the name of a node in the selector", ofDriver),
 		deletes("ResourceSlices with the name of another node in the selector", func(r *Run) Request {
@@ -112,7 +115,7 @@ func wide(name string, by rules.ID, text string, list func(*Run) Request) Attemp
 		Prepare: secretsOfBoth, Attack: sends(list),
 		Show:   func(_ context.Context, r *Run, answer Answer) { expectListed(r, answer, r.Names[r.Victim()]) },
 		TwinIs: "the own node's pods", Twin: sends(func(r *Run) Request {
-			return List(api.Pods).Where("spec.nodeName=" + r.Attacker())
+			return list(r).Where("spec.nodeName=" + r.Attacker())
 		}),
 	}
 	if by == "NA-SECRET-2" {

@@ -5,100 +5,214 @@ package attacks_test
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 
-	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
+// healthPath is the path that the attacker's account may get.
+const healthPath = "/healthz"
+
 var _ = tell(Story{
-	ID: "T24", Title: "A caller forges identity headers through the API server",
+	ID: "T24", Title: "A caller forges identity headers, methods and paths in requests to a kubelet",
 	Source: "kube-rbac-proxy v0.21.0, --auth-header-fields-enabled; kubernetes#136550",
-	Effect: "The API server removes X-Remote-User, but forwards other identity headers of a caller to a port of a node. " +
-		"An exporter there that believes X-Forwarded-User takes the caller for an administrator. A group with a " +
-		"separator becomes two groups.",
-	Stops: "Through the API server, a path of a kubelet needs its own right, on every port of the node. " +
-		"kubelet-auth-proxy forwards no identity header, and rejects ambiguous paths and methods. Other paths of other " +
-		"ports stay open to get on nodes/proxy.",
-	Attempts: []Attempt{{
-		Name:   "identity headers to a port of the node, through the API server",
-		Effect: "a server on the node takes the caller for system:admin in the groups developers and system:masters",
-		By:     monitoring, Rights: []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/proxy")},
-		Rule: proxyPolicy, Text: "get on nodes/metrics",
-		Prepare: func(ctx context.Context, r *Run) {
-			port := hostPort()
-			r.Names["port"] = fmt.Sprint(port)
-			running(ctx, r.Env.Pod(ctx, r.Attacker(), fixtures.WithShell("shell", fmt.Sprintf(believes, port)),
-				func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }))
+	Effect: "A server that believes X-Remote-User takes the caller for an administrator. A server that splits " +
+		"X-Remote-Groups at a separator makes two groups of one. A server that has no verb for OPTIONS requires no " +
+		"right. A server that cleans a path after the decision takes a path below /healthz for exec. The API server " +
+		"removes X-Remote-User, but forwards X-Forwarded-User to every port of a node.",
+	Stops: "kubelet-auth-proxy forwards no identity header. It requires a right to every verb (\"*\") for OPTIONS, and " +
+		"get for HEAD. It rejects ambiguous paths before authentication. Through the API server, a path of a kubelet " +
+		"needs its own right. Other paths of other ports stay open to get on nodes/proxy, with X-Forwarded-User.",
+	Attempts: []Attempt{
+		{
+			Name: "identity headers", Effect: "the server takes the caller for system:admin in the group system:masters",
+			By: monitoring, Rights: getProxy, Rule: "KA-HEADER-1", Labels: Label(OnHost), Prepare: replaceKubelet,
+			Attack: gets(healthPath, "X-Remote-User: system:admin", "X-Remote-Group: system:masters",
+				"Impersonate-User: system:admin", "X-Forwarded-User: system:admin"),
+			Show: func(ctx context.Context, r *Run, answer Answer) {
+				what := reported(answer)
+				Expect(believed(what.Header)).To(Equal("system:admin of system:masters"))
+				expectHeaders(r, what)
+				r.Say("The server takes the caller for %s.", believed(what.Header))
+				showThroughServer(ctx, r)
+			},
+			Stopped: expectNoIdentity,
+			TwinIs:  "the same request without the headers", TwinRule: "KA-HEALTH-1", Twin: gets(healthPath),
 		},
-		Attack: throughServer(func(r *Run) string { return r.Attacker() + ":" + r.Names["port"] + "/proxy/metrics" }),
-		Show: func(_ context.Context, r *Run, answer Answer) {
-			Expect(string(answer.Body)).To(Equal("system:admin of developers system:masters"))
-			r.Say("The server on the node answers: %s", answer.Body)
+		{
+			Name: "a group whose name has a separator", Effect: "the server takes the caller for a member of system:masters",
+			By: monitoring, Rights: getProxy, Rule: "KA-HEADER-1", Labels: Label(OnHost), Prepare: replaceKubelet,
+			// The names of the headers and the separator are the defaults of kube-rbac-proxy.
+			Attack: gets(healthPath, "X-Remote-User: developer", "X-Remote-Groups: developers|system:masters"),
+			Show: func(_ context.Context, r *Run, answer Answer) {
+				what := reported(answer)
+				Expect(believed(what.Header)).To(Equal("developer of developers system:masters"))
+				r.Say("The server takes the caller for %s.", believed(what.Header))
+			},
+			Stopped: expectNoIdentity,
+			TwinIs:  "the same request without the headers", TwinRule: "KA-HEALTH-1", Twin: gets(healthPath),
 		},
-		TwinIs: "the health of the kubelet, instead of that port",
-		Twin:   throughServer(func(r *Run) string { return r.Attacker() + "/proxy/healthz" }),
-	}},
+		{
+			Name: "the method OPTIONS, which has no verb", Effect: "the server answers, and no right was required",
+			By: monitoring, Rights: getProxy, Rule: "KA-METHOD-2", Labels: Label(OnHost, OnHardened), Prepare: replaceKubelet,
+			Attack: calls(http.MethodOptions, healthPath),
+			Show: func(_ context.Context, r *Run, answer Answer) {
+				Expect(reported(answer).Method).To(Equal(http.MethodOptions))
+				r.Say("The server answers OPTIONS as it answers GET.")
+			},
+			TwinIs: "the same request with the method GET", TwinRule: "KA-HEALTH-1", Twin: gets(healthPath),
+		},
+		{
+			Name: "a path of exec below the path of health", Effect: "the path becomes that of exec after the decision",
+			By: monitoring, Rights: getProxy, Rule: tricks[0].rule, Labels: Label(OnHost), Prepare: replaceKubelet,
+			Attack: gets(tricks[0].path),
+			Show: func(ctx context.Context, r *Run, answer Answer) {
+				for i, trick := range tricks {
+					if i > 0 {
+						answer = gets(trick.path)(ctx, r, r.Who)
+					}
+					what := reported(answer)
+					Expect(what.Target).To(Equal(trick.path))
+					Expect(served(what.Target)).To(Equal(execPath))
+					r.Say("A server that decodes and cleans %s, and ignores case, serves %s.", what.Target, served(what.Target))
+				}
+			},
+			Stopped: func(ctx context.Context, r *Run, _ Answer) {
+				for i, trick := range tricks {
+					if i > 0 {
+						gets(trick.path)(ctx, r, r.Who)
+					}
+					line := suite.ExpectDenied(ctx, r.reply, http.StatusBadRequest, trick.rule)
+					Expect(line.User).To(BeEmpty(), "the proxy made a token review")
+					r.Say("kubelet-auth-proxy's audit log: decision=%s rule=%s path=%s", line.Decision, line.Rule, line.Path)
+				}
+			},
+			TwinIs: "the same path without the dots", TwinRule: "KA-HEALTH-1", Twin: gets(healthPath + execPath),
+		},
+	},
 	Also: []string{"e2e/kubeletauth/forwarding_test.go", "e2e/kubeletauth/paths_test.go",
-		"e2e/kubeletauth/execpaths_server_test.go"},
+		"e2e/kubeletauth/endpoints_test.go", "e2e/kubeletauth/execpaths_server_test.go"},
 })
 
-// believes is an exporter on a node that takes identities from headers, as behind a proxy.
-const believes = `exec /usr/bin/perl -e 'use IO::Socket::INET;
-my $listening = IO::Socket::INET->new(LocalPort => %d, Listen => 8, ReuseAddr => 1) or die $!;
-while (my $peer = $listening->accept) {
-  my %%as;
-  while (<$peer>) { last if /^\r?$/; $as{lc $1} = $2 if /^X-Forwarded-(User|Groups): (.*?)\r?$/i }
-  print $peer "HTTP/1.0 200 OK\r\n\r\n$as{user} of " . join(" ", split(/\|/, $as{groups})); close $peer;
-}'`
+// execPath is what a server makes of each path of tricks.
+const execPath = "/exec/default/e2e-none/none"
 
-// monitoring is the attacker with the token of a pod that may get nodes/proxy. The policy applies to
-// every account. Without protection means that the account has all rights that the policy demands.
-var monitoring = Credential{
-	Words: "the token of a pod that monitors nodes, from inside the pod",
-	Real: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		r.Say("The attacker is in a pod on %s that may get nodes/proxy.", r.Attacker())
-		return granted(ctx, r, before, rights)
-	},
-	Unprotected: func(ctx context.Context, r *Run, rights []rbacv1.PolicyRule) *Identity {
-		r.Say("The attacker is in a pod on %s that may get nodes/proxy and nodes/metrics.", r.Attacker())
-		r.Grant(ctx, podOf(ctx, plain).User, right("", []string{"get"}, "nodes/metrics"))
-		return granted(ctx, r, plain, rights)
-	},
+// tricks are ambiguous paths. The first one is the attack of the attempt.
+var tricks = []struct {
+	path string
+	rule rules.ID
+}{
+	{healthPath + "/%2e%2e" + execPath, "KA-PATH-2"},
+	{"/" + execPath, "KA-PATH-1"},
+	{"/E" + execPath[len("/e"):], "KA-PATH-4"},
 }
 
-// throughServer gets a path below /api/v1/nodes with identity headers.
-func throughServer(path func(*Run) string) Act {
+// served returns the path that a server serves which decodes and cleans paths, and ignores their case.
+func served(target string) string {
+	GinkgoHelper()
+	return strings.ToLower(path.Clean(must(url.ParseRequestURI(target)).Path))
+}
+
+// monitoring is the attacker with the token of a pod that may get nodes/proxy. That is enough for the health of a
+// kubelet.
+var monitoring = clientOfKubelets("the token of a pod that monitors nodes, from inside the pod",
+	"The attacker is in a pod that may get nodes/proxy.")
+
+var getProxy = []rbacv1.PolicyRule{right("", []string{"get"}, "nodes/proxy")}
+
+// gets is a GET to the kubelet's port with these lines of the header.
+func gets(target string, header ...string) Act { return calls(http.MethodGet, target, header...) }
+
+// calls is a call to the kubelet's port. The caller stays the attacker of later calls.
+func calls(method, target string, header ...string) Act {
 	return func(ctx context.Context, r *Run, who *Identity) Answer {
 		GinkgoHelper()
-		client, host, err := who.HTTP()
-		Expect(err).NotTo(HaveOccurred())
-		target := "/api/v1/nodes/" + path(r)
-		r.sent = GetPath(target)
-		request := must(http.NewRequestWithContext(ctx, http.MethodGet, host+target, http.NoBody))
-		request.Header.Set("X-Forwarded-User", "system:admin")
-		request.Header.Set("X-Forwarded-Groups", "developers|system:masters")
-		response, err := client.Do(request)
-		Expect(err).NotTo(HaveOccurred())
-		defer response.Body.Close()
-		answer := Answer{User: who.User, Request: r.sent, Code: response.StatusCode,
-			Body: must(io.ReadAll(response.Body))}
-		if answer.Code >= http.StatusBadRequest {
-			var refused metav1.Status
-			Expect(json.Unmarshal(answer.Body, &refused)).To(Succeed(), string(answer.Body))
-			answer.Message = refused.Message
+		r.Who = who
+		for _, line := range header {
+			r.Say("header: %s", line)
 		}
-		r.Say("%s: get %s with X-Forwarded-User: system:admin and X-Forwarded-Groups: developers|system:masters", who, target)
-		r.Say("→ %d %s", answer.Code, short(string(answer.Body)))
+		answer, _ := r.Call(ctx, who, Calling(method, target).With(header...))
 		return answer
 	}
+}
+
+// believed returns the user and the groups that a server takes from the header. X-Remote-User and X-Remote-Group are
+// read by the authenticator of kube-apiserver and its aggregated servers, and X-Remote-Groups as a server behind
+// kube-rbac-proxy reads it. It is empty if the header names no user.
+func believed(header http.Header) string {
+	GinkgoHelper()
+	reader := must(headerrequest.New([]string{"X-Remote-User"}, nil, []string{"X-Remote-Group"}, nil))
+	// The authenticator removes what it has read.
+	taken, ok, err := reader.AuthenticateRequest(&http.Request{Header: header.Clone()})
+	Expect(err).NotTo(HaveOccurred())
+	if !ok {
+		return ""
+	}
+	groups := taken.User.GetGroups()
+	if joined := header.Get("X-Remote-Groups"); joined != "" {
+		groups = append(groups, strings.Split(joined, "|")...)
+	}
+	return taken.User.GetName() + " of " + strings.Join(groups, " ")
+}
+
+// expectHeaders expects that all lines of the header of the last call arrived.
+func expectHeaders(r *Run, what received) {
+	GinkgoHelper()
+	for _, line := range r.reply.Call.Header {
+		name, value, _ := strings.Cut(line, ": ")
+		Expect(what.Header.Get(name)).To(Equal(value), name)
+	}
+}
+
+// expectNoIdentity expects that kubelet-auth-proxy forwarded the request without any line of its header.
+func expectNoIdentity(ctx context.Context, r *Run, answer Answer) {
+	GinkgoHelper()
+	line := suite.ExpectForwarded(ctx, r.reply, http.StatusOK, "KA-HEALTH-1")
+	r.Say("kubelet-auth-proxy's audit log: decision=%s rule=%s user=%s", line.Decision, line.Rule, line.User)
+	what := reported(answer)
+	Expect(believed(what.Header)).To(BeEmpty())
+	for _, header := range r.reply.Call.Header {
+		name, _, _ := strings.Cut(header, ": ")
+		Expect(what.Header).NotTo(HaveKey(http.CanonicalHeaderKey(name)))
+	}
+	r.Say("The request arrived without these headers. They name no user to the server.")
+}
+
+// showThroughServer expects that the API server forwards X-Forwarded-User of the same account to the same server, and
+// removes X-Remote-User.
+func showThroughServer(ctx context.Context, r *Run) {
+	GinkgoHelper()
+	client, host, err := r.Who.HTTP()
+	Expect(err).NotTo(HaveOccurred())
+	_, port, err := net.SplitHostPort(r.Port.Address)
+	Expect(err).NotTo(HaveOccurred())
+	target := "/api/v1/nodes/https:" + r.Attacker() + ":" + port + "/proxy" + healthPath
+	r.Say("%s: get %s with X-Remote-User and X-Forwarded-User: system:admin", r.Who, target)
+	var body []byte
+	Eventually(ctx, func() (int, error) {
+		request := must(http.NewRequestWithContext(ctx, http.MethodGet, host+target, http.NoBody))
+		request.Header.Set("X-Remote-User", "system:admin")
+		request.Header.Set("X-Forwarded-User", "system:admin")
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, err
+		}
+		body = bodyOf(response)
+		return response.StatusCode, nil
+	}).WithTimeout(Soon).WithPolling(time.Second).Should(Equal(http.StatusOK), "the API server forwards the request")
+	what := reported(Answer{Body: body})
+	Expect(what.Header).NotTo(HaveKey("X-Remote-User"))
+	Expect(what.Header.Get("X-Forwarded-User")).To(Equal("system:admin"))
+	r.Say("The request arrived with X-Forwarded-User: system:admin.")
 }

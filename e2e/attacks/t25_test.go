@@ -40,6 +40,8 @@ var _ = tell(Story{
 		},
 		Show:   showSecret,
 		TwinIs: "constrained impersonation of the own node",
+		TwinAlso: "Constrained impersonation has its own verb for nodes, so the twin has another verb, another resource " +
+			"and the name of the node.",
 		Twin: func(ctx context.Context, r *Run, who *Identity) Answer {
 			request := List(api.Pods).Where("spec.nodeName=" + r.Attacker())
 			var answer Answer

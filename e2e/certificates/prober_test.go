@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type prober struct {
 	mu    sync.Mutex
 	asked int
 	wrong []string
+	// cut is the number of calls to Bulkhead that kube-apiserver broke off, see [cutOff].
+	cut int
 	// late is the number of answers that say that a lookup got no answer in time, because the machine is
 	// busy. A renewal that breaks a connection has another text.
 	late int
@@ -81,17 +84,35 @@ func (p *prober) ask(ctx context.Context, r Request, right matcher) {
 	case ok && err == nil:
 	case answer.Code >= http.StatusBadRequest && Unanswered(answer.Message):
 		p.late++
+	case cutOff(answer):
+		p.cut++
 	default:
 		p.wrong = append(p.wrong, fmt.Sprintf("%s: %v%s", time.Now().Format(time.RFC3339), err, right.FailureMessage(answer)))
 	}
 }
 
-// end stops the prober. It returns the number of requests, those whose lookup got no answer in time,
-// and the wrong answers.
-func (p *prober) end() (asked, late int, wrong []string) {
+// cutOff reports whether kube-apiserver has closed its connection to a component during a call. It
+// does so when it finds a renewed client certificate. A call to node-restriction fails then. After a
+// call to node-authorizer, in-tree Node and RBAC decide, so no rule of Bulkhead is named. Source:
+// k8s.io/client-go transport/cert_rotation.go.
+func cutOff(a Answer) bool {
+	switch {
+	case a.Code == http.StatusInternalServerError:
+		return strings.Contains(a.Message, "use of closed network connection")
+	case a.Code == http.StatusForbidden && !strings.Contains(a.Message, "[NA-"):
+		// A denial by node-restriction names its rule, and is wrong here.
+		return !strings.Contains(a.Message, "[NR-")
+	default:
+		return !strings.Contains(a.Reason, "[NA-")
+	}
+}
+
+// end stops the prober. It returns the number of requests, of those whose call was cut off, of those
+// whose lookup got no answer in time, and the wrong answers.
+func (p *prober) end() (asked, cut, late int, wrong []string) {
 	p.stop()
 	<-p.done
-	return p.asked, p.late, p.wrong
+	return p.asked, p.cut, p.late, p.wrong
 }
 
 // seen returns the wrong answers so far.

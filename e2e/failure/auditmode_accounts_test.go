@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
@@ -95,4 +96,32 @@ func expectExtendedTokens(ctx context.Context) {
 	Expect(suite.OnControlPlane(ctx, `tr '\0' '\n' </proc/$(pgrep -x kube-apiserver)/cmdline`)).To(And(
 		ContainSubstring("--authorization-config="),
 		Not(ContainSubstring("--service-account-extend-token-expiration=false"))))
+}
+
+// bindSystemNode gives every node the rights of every node, as clusters do that are older than the Node
+// authorizer (seed 000).
+func bindSystemNode(ctx context.Context) {
+	GinkgoHelper()
+	setSystemNode(ctx, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: user.NodesGroup})
+	DeferCleanup(func(ctx context.Context) { setSystemNode(ctx) })
+}
+
+// setSystemNode sets the subjects of the ClusterRoleBinding system:node. kubeadm leaves it without any.
+func setSystemNode(ctx context.Context, subjects ...rbacv1.Subject) {
+	GinkgoHelper()
+	bindings := suite.Client.RbacV1().ClusterRoleBindings()
+	binding, err := bindings.Get(ctx, "system:node", metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	binding.Subjects = subjects
+	_, err = bindings.Update(ctx, binding, metav1.UpdateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// unrelatedSecret reads a secret that exists and that no pod uses.
+func unrelatedSecret(ctx context.Context) Request {
+	GinkgoHelper()
+	env := suite.Env()
+	namespace, name := env.Namespace(ctx), env.NewName("unrelated")
+	env.Put(ctx, fixtures.Secret(namespace, name))
+	return Get(api.Secrets).In(namespace).Named(name)
 }

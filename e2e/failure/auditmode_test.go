@@ -51,6 +51,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 				"clients-with-old-tokens,mirror-pods-of-static-pods,clients-of-127.0.0.1:10250 --config="+beforeAudit)
 			installWorker(ctx, "to its proxy only.")
 		})
+		bindSystemNode(ctx)
 		started = time.Now()
 		suite.OnControlPlane(ctx, "bulkhead install --config="+beforeAudit+" --mode=audit")
 		installWorker(ctx, "deny -> allow, the value of the cluster")
@@ -86,6 +87,12 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		Expect(code).To(Equal(http.StatusOK), message)
 	})
 
+	It("lets a node read what the ClusterRole system:node grants it", Allows("NA-SECRET-1"), func(ctx SpecContext) {
+		code, message, err := suite.AsNode(suite.Worker).Send(ctx, unrelatedSecret(ctx))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(Equal(http.StatusOK), message)
+	})
+
 	It("lets an account with a node scope list the pods of another node", Allows("NS-POD-1"), func(ctx SpecContext) {
 		scoped.expectPodsOfOtherNode(ctx)
 		kept.expectPodsOfOtherNode(ctx)
@@ -100,8 +107,8 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		// kube-apiserver has restarted. For a while, kubelet-auth-proxy cannot ask it for logs.
 		suite.EventuallyOnControlPlane(ctx, 2*time.Minute, "bulkhead audit")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
-			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "KA-CLOG-1", "KA-LOOPBACK-1",
-			"NS-POD-1", scoped.user(), nodescope.ModeAnnotation+": audit")
+			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "NA-SECRET-1", "KA-CLOG-1",
+			"KA-LOOPBACK-1", "NS-POD-1", scoped.user(), nodescope.ModeAnnotation+": audit")
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
 			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration",
 			"KA-VAP-1", agent.User)
@@ -135,6 +142,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
 			allowMirrorPods(ctx)
 			kept.keepInAudit(ctx)
+			setSystemNode(ctx)
 			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
 			replaceWorkersProxy(ctx)
 			Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(
@@ -152,8 +160,10 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			expectExtendedTokens(ctx)
 		})
 
-	It("enforces every other rule then", Denies("NR-LABEL-1"), Denies("NS-POD-1"), func(ctx SpecContext) {
+	It("enforces every other rule then", Denies("NR-LABEL-1"), Denies("NS-POD-1"), Denies("NA-SECRET-1"), func(
+		ctx SpecContext) {
 		suite.ExpectForbidden(ctx, grantedNode(ctx), List(api.Deployments), "NA-DEFAULT")
+		suite.ExpectForbidden(ctx, suite.AsNode(suite.Worker), unrelatedSecret(ctx), "NA-SECRET-1")
 		suite.ExpectForbidden(ctx, scoped.Identity, podsOfOtherNode(), "NS-POD-1")
 		// The node pool is allowed, and no other label.
 		_, err := machine.Host.Run(ctx, machine.Name, "kubectl --kubeconfig=/etc/kubernetes/kubelet.conf label node "+

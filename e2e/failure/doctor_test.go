@@ -64,4 +64,23 @@ var _ = Describe("bulkhead doctor", Serial, Ordered, Label(Disruptive, OnHost, O
 			Expect(append(urgent, soon...)).NotTo(ContainElement(ContainSubstring(deletedRole)))
 			Expect(suite.OnControlPlane(ctx, repair)).NotTo(ContainSubstring(deletedRole))
 		})
+
+	It("finds the kubelet that kube-apiserver cannot reach", Denies("KA-LOOPBACK-1"), Label(OnWorker),
+		func(ctx SpecContext) {
+			back := func(ctx context.Context) { restoreProxy(ctx); suite.AwaitProxies(ctx) }
+			finding := ContainElement(HavePrefix("connections: [" + suite.Worker +
+				"]: kube-apiserver cannot reach the kubelet"))
+			urgent, _ := examine(ctx)
+			Expect(urgent).NotTo(finding)
+			DeferCleanup(back)
+			removeProxy(ctx)
+			reported := func() []string {
+				urgent, _ := examine(ctx)
+				return urgent
+			}
+			Eventually(ctx, reported).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).Should(finding)
+
+			back(ctx)
+			Eventually(ctx, reported).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).ShouldNot(finding)
+		})
 })

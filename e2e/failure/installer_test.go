@@ -10,9 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
 
@@ -135,20 +133,6 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		suite.OnControlPlane(ctx, installed.Command())
 		expectBulkhead(ctx)
 	})
-
-	It("switches to parity, where RBAC can grant a node more", AllowsBy("NA-DEFAULT", Behind), func(ctx SpecContext) {
-		parity := installed
-		parity.Profile = Parity
-		suite.OnControlPlane(ctx, parity.Command())
-		request := granted(ctx, suite.Env())
-		suite.ExpectAllowed(ctx, suite.AsNode(suite.Env().Own), request, Behind)
-	})
-
-	It("switches back to hardened, where RBAC cannot grant a node more", Denies("NA-DEFAULT"), func(ctx SpecContext) {
-		suite.OnControlPlane(ctx, installed.Command())
-		request := granted(ctx, suite.Env())
-		suite.ExpectForbidden(ctx, suite.AsNode(suite.Env().Own), request, "NA-DEFAULT")
-	})
 })
 
 // state returns everything that an installation without changes must not change. It excludes
@@ -209,15 +193,4 @@ func expectInTree(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(answer).To(ForbiddenBy(InTree, "NA-DEFAULT", ""))
 	Expect(answer.Message).NotTo(ContainSubstring("[NA-"))
-}
-
-// granted allows the Env's own node to list deployments in RBAC.
-func granted(ctx context.Context, e *Env) Request {
-	GinkgoHelper()
-	namespace := e.Namespace(ctx)
-	role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+e.Own, rbacv1.PolicyRule{
-		Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
-	})
-	e.Put(ctx, role, binding)
-	return List(api.Deployments).In(namespace)
 }

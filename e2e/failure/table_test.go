@@ -23,6 +23,8 @@ import (
 const (
 	// long labels the long form of a disruption. `make test` runs the short form.
 	long = "long"
+	// load labels specs that send many requests all the time. `make test` runs no other suite beside them.
+	load = "load"
 	// recovery bounds the time from the repair until every call is answered as before.
 	recovery = 5 * time.Minute
 	// settled is how long the calls are watched after the recovery.
@@ -49,7 +51,7 @@ func TestDisruptionsAreComplete(t *testing.T) {
 // The specs share one workload. A spec that fails repairs what it has broken, so the next one runs. Each
 // spec ends only after node-authorizer denies an attack again.
 var _ = Describe("a running workload and", Serial, Ordered, ContinueOnFailure,
-	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow), Denies("NA-SECRET-1"), func() {
+	Label(Disruptive, OnHost, OnWorker, OnHardened, Slow, load), Denies("NA-SECRET-1"), func() {
 		var w *workload
 
 		BeforeAll(func(ctx SpecContext) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 )
 
 // Answer is the result of a request, and the decision of the authorizers in a review of the same
@@ -127,6 +128,9 @@ func (r Request) asHTTP(ctx context.Context, host string) (*http.Request, error)
 	request.Header.Set("Content-Type", "application/json")
 	if r.Verb == "patch" {
 		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	if r.auditID != "" {
+		request.Header.Set(auditv1.HeaderAuditID, string(r.auditID))
 	}
 	return request, nil
 }

@@ -17,8 +17,8 @@ const (
 	nodePrefix    = "system:node:"
 	nodesGroup    = "system:nodes"
 	authenticated = "system:authenticated"
-	// kubeletCertificate is the file with the certificate and the key of a kubelet on its host.
-	kubeletCertificate = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+	// KubeletCertificate is the file with the certificate and the key of a kubelet on its host.
+	KubeletCertificate = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 )
 
 // Identity is a user who makes requests to the API server.
@@ -68,13 +68,18 @@ func (c *Cluster) impersonate(user string, groups ...string) *Identity {
 // RealKubelet returns the kubelet of a node with its own client certificate, read from the node's
 // host. It does not use impersonation.
 func (c *Cluster) RealKubelet(ctx context.Context, node string) (*Identity, error) {
-	pair, err := c.Host.Run(ctx, node, "cat "+kubeletCertificate)
+	pair, err := c.Host.Run(ctx, node, "cat "+KubeletCertificate)
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubelet's certificate: %w", err)
 	}
-	who := c.AsCertificate(nodePrefix+node, []byte(pair), []byte(pair))
+	return c.AsKubelet(node, []byte(pair)), nil
+}
+
+// AsKubelet returns the kubelet of a node with the content of its [KubeletCertificate].
+func (c *Cluster) AsKubelet(node string, pair []byte) *Identity {
+	who := c.AsCertificate(nodePrefix+node, pair, pair)
 	who.Groups = []string{nodesGroup, authenticated}
-	return who, nil
+	return who
 }
 
 // AsCertificate returns the identity of a client certificate and its key, both PEM. The user is the

@@ -35,6 +35,10 @@ type Installation struct {
 		Validity    time.Duration `json:"validity"`
 		RenewBefore time.Duration `json:"renewBefore"`
 	} `json:"certificates"`
+	// Policy says whether the user has chosen the configuration file of node-restriction.
+	Policy struct {
+		Own bool `json:"own"`
+	} `json:"policy"`
 	// Extensions holds the options for the optional rules.
 	Extensions Extensions `json:"beyondUpstream"`
 	// NodeScope holds the options for accounts with a node scope.

@@ -30,8 +30,9 @@ const (
 	// control plane. They are skipped where this is missing.
 	OnHost   = "host"
 	OnWorker = "worker"
-	// OnHardened specs are skipped on other profiles.
+	// OnHardened and OnParity specs are skipped on other profiles.
 	OnHardened = "only:hardened"
+	OnParity   = "only:parity"
 )
 
 // Want is the outcome that a spec claims.

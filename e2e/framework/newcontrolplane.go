@@ -32,7 +32,7 @@ const askEtcd = "curl -sS --fail --max-time 10 --cacert /etc/kubernetes/pki/etcd
 // docs/install.md describes. Call it before JoinControlPlane if kubeadm's configuration names them.
 func (m *NewMachine) PrepareControlPlane(ctx context.Context) {
 	ginkgo.GinkgoHelper()
-	m.copyFromControlPlane(ctx, "/usr/local/bin/bulkhead")
+	m.CopyProgram(ctx)
 	m.copyDirectories(ctx, "pod-security")
 	m.Run(ctx, "bulkhead prepare --profile=hardened "+m.admissionFlag(ctx))
 }
@@ -149,19 +149,46 @@ func (m *NewMachine) copyFromControlPlane(ctx context.Context, path string) {
 	m.pipe(ctx, "tar -C / -chf - "+path[1:], "tar -C / -xf -")
 }
 
-// CopyImage gives the machine an image of the control plane, as a registry would.
+// CopyProgram gives the machine the program bulkhead of the control plane, at the same path.
+func (m *NewMachine) CopyProgram(ctx context.Context) {
+	ginkgo.GinkgoHelper()
+	m.copyFromControlPlane(ctx, "/usr/local/bin/bulkhead")
+}
+
+// CopyImage gives the machine an image of the control plane, as a registry would. On a busy machine,
+// `ctr images export -` can lose the end of the image, so a file is copied that is known to be complete.
 func (m *NewMachine) CopyImage(ctx context.Context, image string) {
 	ginkgo.GinkgoHelper()
 	const ctr = "ctr --namespace k8s.io images "
-	m.pipe(ctx, ctr+"export - "+image, ctr+"import -")
+	file := "/var/" + m.Name + ".tar"
+	ginkgo.DeferCleanup(func(ctx context.Context) error {
+		_, err := m.Host.Run(ctx, m.ControlPlane, "rm -f "+file)
+		return err
+	})
+	gomega.Eventually(ctx, func() error {
+		// The index is the last file of the image.
+		_, err := m.Host.Run(ctx, m.ControlPlane, ctr+"export "+file+" "+image+" && tar -tf "+file+" oci-layout index.json")
+		return err
+	}).WithTimeout(3 * time.Minute).WithPolling(time.Second).Should(gomega.Succeed())
+	m.copyFromControlPlane(ctx, file)
+	m.Run(ctx, ctr+"import "+file+" && rm "+file)
 }
 
-// pipe runs a command on the control plane, and sends its output to a command on the machine.
+// pipe runs a command on the control plane, and sends its output to a command on the machine. docker can
+// lose the end of a long output, so pipe tries three times. Both commands must be harmless if repeated.
 func (m *NewMachine) pipe(ctx context.Context, from, to string) {
 	ginkgo.GinkgoHelper()
 	script := fmt.Sprintf("docker exec %s %s | docker exec -i %s %s", m.ControlPlane, from, m.Name, to)
-	out, err := exec.CommandContext(ctx, "sh", "-c", script).CombinedOutput()
-	gomega.Expect(err).NotTo(gomega.HaveOccurred(), "%s: %s", script, out)
+	for attempt := 1; ; attempt++ {
+		out, err := exec.CommandContext(ctx, "sh", "-c", script).CombinedOutput()
+		if err == nil {
+			return
+		}
+		ginkgo.AddReportEntry("copying to the machine failed", string(out))
+		if attempt == 3 || ctx.Err() != nil {
+			gomega.Expect(err).NotTo(gomega.HaveOccurred(), "%s: %s", script, out)
+		}
+	}
 }
 
 // MachineName returns a machine name that no other spec uses.

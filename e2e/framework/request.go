@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Request is one request to the API server, with the attributes that authorizers see. Writes are
@@ -31,6 +32,7 @@ type Request struct {
 	acceptNotFound bool
 	stored         bool
 	reviewOnly     bool
+	auditID        types.UID
 }
 
 // Get requests one object. Like the functions that follow, it returns a request that the methods
@@ -97,6 +99,11 @@ func (r Request) OrMissing() Request { r.acceptNotFound = true; return r }
 
 // Stored makes a write take effect.
 func (r Request) Stored() Request { r.stored = true; return r }
+
+// WithAuditID sets the ID of the request's audit events. The HTTP client may send a request again on a
+// new connection: then several events have the ID. The API server takes the ID from a header
+// (k8s.io/apiserver pkg/endpoints/request/auditid.go, pkg/endpoints/filters/audit_init.go).
+func (r Request) WithAuditID(id types.UID) Request { r.auditID = id; return r }
 
 func (r Request) method() string {
 	switch r.Verb {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/onsi/ginkgo/v2"
@@ -38,12 +39,38 @@ func specResult(spec types.SpecReport, all []rules.Rule, profile Profile) isolat
 		result.Expected = isolationreport.Allow
 	}
 	switch {
+	case timedOut(spec, result):
+		result.State = isolationreport.TimedOut
 	case spec.Failed():
 		result.State = isolationreport.Failed
 	case spec.State != types.SpecStatePassed:
 		result.State = isolationreport.Skipped
 	}
 	return result
+}
+
+// unansweredInTime matches the failures of a spec because of a request, or of a wait for an object, that
+// got no answer in time.
+var unansweredInTime = regexp.MustCompile(`context deadline exceeded|dial tcp \S+ i/o timeout|TLS handshake timeout`)
+
+// timedOut is true if a spec failed because of a time limit: of Ginkgo, of a request, or of Eventually. If a
+// spec waits for a denial and the cluster goes on allowing the request, timedOut is false: the cluster may
+// not enforce the rule.
+func timedOut(spec types.SpecReport, result isolationreport.Spec) bool {
+	switch {
+	case spec.State == types.SpecStateTimedout:
+		return true
+	case spec.State != types.SpecStateFailed:
+		return false
+	case unansweredInTime.MatchString(spec.Failure.Message):
+		return true
+	case !strings.HasPrefix(spec.Failure.Message, "Timed out "):
+		return false
+	case result.Expected != isolationreport.Deny:
+		return true
+	}
+	last := len(result.Answers) - 1
+	return last >= 0 && !result.Answers[last].Allowed
 }
 
 func attackOf(labels []string) string {

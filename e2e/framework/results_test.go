@@ -4,11 +4,13 @@
 package framework
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
@@ -50,6 +52,59 @@ func TestResultsOfSpecs(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+func TestSpecsThatMeetATimeLimit(t *testing.T) {
+	const (
+		refusal      = "expected an allowed request\n403: no relationship found"
+		waited       = "Timed out after 30.001s.\nExpected"
+		late, failed = isolationreport.TimedOut, isolationreport.Failed
+	)
+	unanswered, allowed := isolationreport.Answer{}, isolationreport.Answer{Code: 200, Allowed: true}
+	type answers = []isolationreport.Answer
+	for _, tc := range []struct {
+		name    string
+		labels  ginkgo.Labels
+		state   types.SpecState
+		message string
+		answers answers
+		want    isolationreport.State
+	}{
+		{"limit of Ginkgo: timed out", Denies("NA-A-1"), types.SpecStateTimedout, "A node timeout occurred", nil, late},
+		{"wait for an allowance: timed out", Allows("NA-A-1"), types.SpecStateFailed, waited, nil, late},
+		{"wait for a denial: failed", Denies("NA-A-1"), types.SpecStateFailed, waited, nil, failed},
+		{"wait for a denial, and the request is still allowed: failed", Denies("NA-A-1"), types.SpecStateFailed, waited,
+			answers{allowed, allowed}, failed},
+		{"wait for a denial, and no answer at the end: timed out", Denies("NA-A-1"), types.SpecStateFailed, waited,
+			answers{allowed, unanswered}, late},
+		{"text of the cluster: failed", Allows("NA-A-1"), types.SpecStateFailed, "expected 403\nTimed out after 1s.", nil,
+			failed},
+		{"limit of a request: timed out", Denies("NA-A-1"), types.SpecStateFailed, "Get: context deadline exceeded", nil,
+			late},
+		{"connection not made: timed out", Denies("NA-A-1"), types.SpecStateFailed, "dial tcp 10.0.0.1:6443: i/o timeout",
+			nil, late},
+		{"open connection: failed", Denies("NA-A-1"), types.SpecStateFailed, "read tcp 10.0.0.1:1->10.0.0.2:2: i/o timeout",
+			nil, failed},
+		{"wrong answer: failed", Denies("NA-A-1"), types.SpecStateFailed, refusal, nil, failed},
+		{"not constant for a time: failed", Allows("NA-A-1"), types.SpecStateFailed, "Failed after 1.0s.\nExpected", nil,
+			failed},
+		{"panic: failed", Denies("NA-A-1"), types.SpecStatePanicked, "Test Panicked", nil, failed},
+		{"no failure: passed", Denies("NA-A-1"), types.SpecStatePassed, "", nil, isolationreport.Passed},
+	} {
+		spec := in(tc.state, spec(tc.name, tc.labels...))
+		spec.Failure.Message = tc.message
+		for _, answer := range tc.answers {
+			text, err := json.Marshal(answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec.ReportEntries = append(spec.ReportEntries, types.ReportEntry{Name: answerEntry,
+				Value: types.WrapEntryValue(string(text))})
+		}
+		if got := specResult(spec, nil, Hardened).State; got != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.name, got, tc.want)
+		}
 	}
 }
 

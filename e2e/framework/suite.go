@@ -15,6 +15,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 
+	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -84,6 +85,8 @@ func (s *Suite) skipReason(labels []string) string {
 	switch {
 	case slices.Contains(labels, OnHardened) && s.Settings.Profile != Hardened:
 		return "only on profile hardened"
+	case slices.Contains(labels, OnParity) && s.Settings.Profile != Parity:
+		return "only on profile parity"
 	case slices.Contains(labels, OnHost) && s.Host.Missing() != "":
 		return s.Host.Missing()
 	case slices.Contains(labels, OnWorker) && s.Worker == "":
@@ -225,11 +228,20 @@ func (s *Suite) BecomesAllowed(ctx context.Context, who *Identity, request Reque
 func (s *Suite) BecomesRefused(ctx context.Context, who *Identity, request Request, by rules.ID, since time.Time,
 	text ...string) {
 	ginkgo.GinkgoHelper()
+	// The report needs the last answer also if no denial comes.
+	last, refused := isolationreport.Answer{User: who.User, Request: request.String()}, false
+	defer func() {
+		if !refused {
+			observe(last)
+		}
+	}()
 	gomega.Eventually(ctx, func() (int, error) {
-		code, _, err := who.Send(ctx, request)
+		code, message, err := who.Send(ctx, request)
+		last.Code, last.Message, last.Allowed = code, message, err == nil && code < http.StatusBadRequest
 		return code, err
 	}).WithTimeout(RevokeTimeout).WithPolling(pollInterval).Should(gomega.Equal(http.StatusForbidden), "%s as %s",
 		request, who)
+	refused = true
 	recordDuration(TimeToRefuse, time.Since(since))
 	s.ExpectForbidden(ctx, who, request, by, text...)
 }

@@ -90,11 +90,12 @@ var _ = Describe("while a component is dead on one of three hosts", Serial, Orde
 					Expect(err).NotTo(HaveOccurred())
 				})
 				for _, host := range others {
-					expectAnswer(ctx, suite.AsNode(suite.Worker).At(address(host)), labelling(suite.Worker), 403, "[NR-LABEL-2]")
+					node := suite.AsNode(suite.Worker).At(address(host))
+					expectAnswer(ctx, node, labelling(suite.Worker, outageLabel), 403, "[NR-LABEL-2]")
 				}
 				node := suite.AsNode(suite.Worker).At(address(broken))
-				expectAnswer(ctx, node, labelling(broken.Name), 403, "is not allowed to modify node")
-				expectAnswer(ctx, node, labelling(suite.Worker), 200, "")
+				expectAnswer(ctx, node, labelling(broken.Name, outageLabel), 403, "is not allowed to modify node")
+				expectAnswer(ctx, node, labelling(suite.Worker, outageLabel), 200, "")
 				restoreComponent(ctx, broken.Name, RestrictionManifest, RestrictionReady)
 			})
 
@@ -126,7 +127,7 @@ var _ = Describe("while a component is dead on one of three hosts", Serial, Orde
 					NotTo(Equal("0"), "the kubelet's requests for tokens passed on this host without node-restriction")
 				restoreComponent(ctx, broken.Name, RestrictionManifest, RestrictionReady)
 				node := suite.AsNode(suite.Worker).At(address(broken))
-				expectAnswer(ctx, node, labelling(suite.Worker), 403, "[NR-LABEL-2]")
+				expectAnswer(ctx, node, labelling(suite.Worker, outageLabel), 403, "[NR-LABEL-2]")
 			})
 
 		It("had no failed call through the load balancer", func(SpecContext) {
@@ -180,10 +181,10 @@ func restoreComponent(ctx context.Context, host, manifest, ready string) {
 	}).WithTimeout(ServerSwitch).WithPolling(time.Second).Should(Succeed())
 }
 
-// labelling sets outageLabel of a Node.
-func labelling(node string) Request {
+// labelling sets a label of a Node, as a dry run.
+func labelling(node, label string) Request {
 	return Patch(api.Nodes).Named(node).With(map[string]any{"metadata": map[string]any{
-		"labels": map[string]any{outageLabel: "x"}}})
+		"labels": map[string]any{label: "x"}}})
 }
 
 // expectAnswer makes the request, and checks the status and the text of the answer.

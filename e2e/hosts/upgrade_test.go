@@ -5,14 +5,20 @@ package hosts_test
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
@@ -21,12 +27,13 @@ import (
 // version and its own name of the image.
 type release struct{ version, program, image string }
 
-// The specs upgrade and downgrade under load. Hosts with both versions serve at the same time. They
-// run in order.
+// The specs install, upgrade and downgrade under load, with kubelet-auth-proxy on all nodes. Hosts with
+// both versions serve at the same time. The hosts share one DaemonSet, which has the version of the last
+// run. The specs run in order.
 var _ = Describe("two versions of Bulkhead on three control planes", Serial, Ordered,
 	Label(Disruptive, OnHost, OnWorker, Slow, long), func() {
 		var (
-			hosts        []corev1.Node
+			hosts, nodes []corev1.Node
 			older, newer release
 			clients      *probers
 		)
@@ -34,26 +41,45 @@ var _ = Describe("two versions of Bulkhead on three control planes", Serial, Ord
 		BeforeAll(func(ctx SpecContext) {
 			hosts = findControlPlanes(ctx)
 			expectNotInstalled(ctx, hosts)
-			older, newer = putRelease(ctx, hosts, "v0.9.0"), putRelease(ctx, hosts, "v0.10.0")
+			nodes = findNodes(ctx)
+			older, newer = putRelease(ctx, hosts, nodes, "v0.9.0"), putRelease(ctx, hosts, nodes, "v0.10.0")
 			DeferCleanup(func(ctx context.Context) {
-				for _, host := range hosts {
-					onHost(ctx, host.Name, "bulkhead uninstall 2>&1")
-				}
+				uninstallAll(ctx, hosts, nodes)
 				expectNotInstalled(ctx, hosts)
 			})
-			for _, host := range hosts {
-				onHost(ctx, host.Name, older.install())
-			}
 			clients = startProbers(ctx)
 			DeferCleanup(clients.end)
 		})
 
+		// The order is that of docs/install.md: the hosts, the nodes, and the hosts again.
+		It("begin with the older one, and with kubelet-auth-proxy on all nodes", Denies("NA-NODE-1"),
+			func(ctx SpecContext) {
+				for _, host := range hosts {
+					onHost(ctx, host.Name, older.install())
+					older.expectProxies(ctx, hosts, nodes)
+				}
+				for _, node := range nodes {
+					Expect(onHost(ctx, node.Name, "bulkhead node install 2>&1")).To(ContainSubstring("to its proxy only."))
+				}
+				older.expectProxies(ctx, hosts, nodes)
+				for _, host := range hosts {
+					onHost(ctx, host.Name, older.install())
+					Expect(onHost(ctx, host.Name, "cat "+APIServerManifest)).
+						To(ContainSubstring("--kubelet-certificate-authority="))
+					older.expectProxies(ctx, hosts, nodes)
+				}
+				expectDecideAlike(ctx, hosts)
+				Eventually(ctx, func() (string, error) {
+					return suite.Host.Run(ctx, hosts[0].Name, clusterStatus)
+				}).WithTimeout(reported).WithPolling(time.Second).
+					Should(ContainSubstring(fmt.Sprintf("kubelets guarded: %d\n", len(nodes))))
+			})
+
 		It("are installed one after the other, and decide alike meanwhile", Denies("NA-NODE-1"), func(ctx SpecContext) {
 			for _, host := range hosts {
 				onHost(ctx, host.Name, newer.install())
-				for i := range hosts {
-					expectDecides(ctx, &hosts[i])
-				}
+				newer.expectProxies(ctx, hosts, nodes)
+				expectDecideAlike(ctx, hosts)
 			}
 		})
 
@@ -67,9 +93,8 @@ var _ = Describe("two versions of Bulkhead on three control planes", Serial, Ord
 		It("are downgraded one after the other, and decide alike meanwhile", Denies("NA-NODE-1"), func(ctx SpecContext) {
 			for _, host := range hosts {
 				onHost(ctx, host.Name, older.install("--allow-downgrade"))
-				for i := range hosts {
-					expectDecides(ctx, &hosts[i])
-				}
+				older.expectProxies(ctx, hosts, nodes)
+				expectDecideAlike(ctx, hosts)
 			}
 		})
 
@@ -82,15 +107,15 @@ var _ = Describe("two versions of Bulkhead on three control planes", Serial, Ord
 
 // install returns the command that installs this version.
 func (r release) install(flags ...string) string {
-	command := r.program + " install --profile=hardened --kubelet-api=false --image=" + r.image
+	command := r.program + " install --profile=hardened --image=" + r.image
 	for _, flag := range flags {
 		command += " " + flag
 	}
 	return command + " 2>&1"
 }
 
-// putRelease builds the program with a version, and puts it and its image on the hosts.
-func putRelease(ctx context.Context, hosts []corev1.Node, version string) release {
+// putRelease builds the program with a version, and puts it on the hosts. It gives all nodes its image.
+func putRelease(ctx context.Context, hosts, nodes []corev1.Node, version string) release {
 	GinkgoHelper()
 	program := buildProgram(ctx, "../..", "./components/cmd/bulkhead",
 		"-X github.com/bulkhead-k8s/bulkhead/components/internal/version.gitVersion="+version)
@@ -98,12 +123,80 @@ func putRelease(ctx context.Context, hosts []corev1.Node, version string) releas
 		image: "ghcr.io/bulkhead-k8s/bulkhead:" + version}
 	for _, host := range hosts {
 		Expect(suite.Host.Put(ctx, host.Name, r.program, program)).To(Succeed())
-		onHost(ctx, host.Name, "ctr --namespace k8s.io images tag --force "+componentImage(ctx, host.Name)+" "+r.image)
-		DeferCleanup(func(ctx context.Context) {
-			onHost(ctx, host.Name, "rm "+r.program+" && ctr --namespace k8s.io images rm "+r.image)
-		})
+		DeferCleanup(func(ctx context.Context) { onHost(ctx, host.Name, "rm "+r.program) })
+	}
+	for _, node := range nodes {
+		onHost(ctx, node.Name, "ctr --namespace k8s.io images tag --force "+componentImage(ctx, node.Name)+" "+r.image)
+		DeferCleanup(func(ctx context.Context) { onHost(ctx, node.Name, "ctr --namespace k8s.io images rm "+r.image) })
 	}
 	return r
+}
+
+// findNodes returns all nodes, also those of the control plane.
+func findNodes(ctx context.Context) []corev1.Node {
+	GinkgoHelper()
+	list, err := suite.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "!" + FakeNodeLabel})
+	Expect(err).NotTo(HaveOccurred())
+	return list.Items
+}
+
+// readProxyLogs reads the log of each pod of kubelet-auth-proxy through the API server of the host where
+// it runs, and prints the names of these pods.
+const readProxyLogs = `set -e
+kubectl="kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 --namespace=kube-system"
+for pod in $($kubectl get pods --selector=app.kubernetes.io/name=kubelet-auth-proxy --output=name); do
+  $kubectl logs --tail=1 $pod >/dev/null
+  echo $pod
+done
+`
+
+// expectProxies waits until the DaemonSet of kubelet-auth-proxy runs this version on all nodes. Then it
+// reads a log of each node through each API server: the API server gets it from the kubelet, through the
+// proxy if the node has one. A proxy can deny requests for a moment, while an API server restarts.
+func (r release) expectProxies(ctx context.Context, hosts, nodes []corev1.Node) {
+	GinkgoHelper()
+	begun := time.Now()
+	suite.AwaitProxies(ctx)
+	Measured("rollout of kubelet-auth-proxy "+r.version, time.Since(begun).Round(time.Second).String())
+	set, err := suite.Client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeletProxy, metav1.GetOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(set.Spec.Template.Spec.Containers).To(ConsistOf(HaveField("Image", r.image)))
+	for _, host := range hosts {
+		Eventually(ctx, func() ([]string, error) {
+			out, err := suite.Host.Run(ctx, host.Name, readProxyLogs)
+			return strings.Fields(out), err
+		}).WithTimeout(ServerSwitch).WithPolling(time.Second).Should(HaveLen(len(nodes)), "logs through %s", host.Name)
+	}
+}
+
+// removeProxyDirectories removes the empty directories that the kubelet created for the proxy's pod, when
+// that pod has ended.
+const removeProxyDirectories = "! pgrep -f '^/kubelet-auth-proxy' && rm -df " + StateDirectory +
+	"/kubelet-auth-proxy/crl-state " + StateDirectory + "/kubelet-auth-proxy " + StateDirectory
+
+// uninstallAll removes Bulkhead in the order of docs/install.md: from the hosts, from the nodes, and then
+// on one host the DaemonSet, which stays while a kubelet is behind its proxy.
+func uninstallAll(ctx context.Context, hosts, nodes []corev1.Node) {
+	GinkgoHelper()
+	for _, host := range hosts {
+		onHost(ctx, host.Name, "bulkhead uninstall 2>&1")
+	}
+	for _, node := range nodes {
+		onHost(ctx, node.Name, "bulkhead node uninstall 2>&1")
+	}
+	Eventually(ctx, func() (bool, error) {
+		if _, err := suite.Host.Run(ctx, hosts[0].Name, "bulkhead uninstall 2>&1"); err != nil {
+			return false, err
+		}
+		_, err := suite.Client.AppsV1().DaemonSets(metav1.NamespaceSystem).Get(ctx, KubeletProxy, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	}).WithTimeout(reported).WithPolling(time.Second).Should(BeTrue(), "the DaemonSet is removed")
+	for _, node := range nodes {
+		Eventually(ctx, func() error {
+			_, err := suite.Host.Run(ctx, node.Name, removeProxyDirectories)
+			return err
+		}).WithTimeout(reported).WithPolling(time.Second).Should(Succeed(), node.Name)
+	}
 }
 
 // buildProgram builds a program for the hosts in the directory of its module, with flags for the
@@ -120,4 +213,18 @@ func buildProgram(ctx context.Context, directory, pkg, flags string) []byte {
 	program, err := os.ReadFile(file)
 	Expect(err).NotTo(HaveOccurred())
 	return program
+}
+
+// expectDecideAlike expects the same decisions of node-authorizer and node-restriction at the API server
+// of each host, each denial beside what is allowed.
+func expectDecideAlike(ctx context.Context, hosts []corev1.Node) {
+	GinkgoHelper()
+	for i := range hosts {
+		expectDecides(ctx, &hosts[i])
+		node := suite.AsNode(suite.Worker).At(address(&hosts[i]))
+		expectAnswer(ctx, node, List(api.Deployments), http.StatusForbidden, "[NA-DEFAULT]")
+		expectAnswer(ctx, node, List(api.Services), http.StatusOK, "")
+		expectAnswer(ctx, node, labelling(suite.Worker, "e2e.bulkhead.dev/upgrade"), http.StatusForbidden, "[NR-LABEL-2]")
+		expectAnswer(ctx, node, labelling(suite.Worker, "node.kubernetes.io/instance-type"), http.StatusOK, "")
+	}
 }

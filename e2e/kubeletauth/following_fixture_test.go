@@ -6,8 +6,10 @@ package kubeletauth_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -53,6 +55,7 @@ func (f *following) expectEnd() {
 	GinkgoHelper()
 	Expect(f.open.SetDeadline(time.Now().Add(closeTimeout))).To(Succeed())
 	_, err := io.Copy(io.Discard, f.lines)
+	Expect(errors.Is(err, os.ErrDeadlineExceeded)).To(BeFalse(), "the stream is still open after %s", closeTimeout)
 	Expect(err).To(MatchError(io.ErrUnexpectedEOF))
 }
 

@@ -97,6 +97,14 @@ var _ = Describe("a forwarded request", Ordered, ContinueOnFailure, Label(OnHost
 		Expect(what.Header).NotTo(HaveKey("Authorization"))
 	})
 
+	It("from inside a pod: has no token of the pod, but has the other headers", Denies("KA-HEADER-1"),
+		func(ctx SpecContext) {
+			pod := newInsider(ctx, healthy)
+			what := expectReached(ctx, pod.to(port), pod.own, health.With("X-E2E: kept", "X-Remote-User: system:admin"))
+			Expect(what.Header).To(HaveKeyWithValue("X-E2e", []string{"kept"}))
+			Expect(what.Header).NotTo(Or(HaveKey("Authorization"), HaveKey("X-Remote-User")))
+		})
+
 	It("has no token beside a certificate either", Denies("KA-HEADER-1"), func(ctx SpecContext) {
 		who := caller(ctx, healthy)
 		who.Token = "not-a-token"

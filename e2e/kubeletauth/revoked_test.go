@@ -36,6 +36,7 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 			stolen, otherCaller Caller
 			stolenToken, other  Caller
 			node, otherNode     Caller
+			inside              insider
 		)
 
 		BeforeAll(func(ctx SpecContext) {
@@ -45,7 +46,9 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 			otherCaller = must(must(suite.CertifiedUser(ctx, holder.User)).Caller())
 			stolenToken, other = bearer(ctx, "", healthy), bearer(ctx, "", healthy)
 			token = suite.AsBearer(must(suite.ReadToken(ctx, stolenToken.Token)))
-			for _, who := range []Caller{stolen, otherCaller, stolenToken, other} {
+			inside = newInsider(ctx, healthy)
+			insideToken := suite.AsBearer(must(suite.ReadToken(ctx, inside.own.Token)))
+			for _, who := range []Caller{stolen, otherCaller, stolenToken, other, inside.own, inside.forKubelets} {
 				// The request succeeds before the revocation, so the later denial is due to the list.
 				Expect(send(ctx, port, who, health).Code).To(Equal(http.StatusOK))
 			}
@@ -54,8 +57,9 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 			Expect(send(ctx, port, node, health).Code).To(Equal(http.StatusForbidden))
 			suite.Env().Revoke(ctx, holder.CredentialID())
 			suite.Env().Revoke(ctx, token.CredentialID())
+			suite.Env().Revoke(ctx, insideToken.CredentialID())
 			suite.Env().Revoke(ctx, revocationlist.IDOfNode(suite.Env().Own))
-			for _, who := range []Caller{stolen, stolenToken, node} {
+			for _, who := range []Caller{stolen, stolenToken, node, inside.own} {
 				Eventually(ctx, denies(ctx, port, who)).WithTimeout(distributed).WithPolling(time.Second).Should(BeTrue(),
 					"the list has come to the node")
 			}
@@ -78,6 +82,15 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 		It("does not affect another token", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
 			expectClaim(ctx, port, other, health)
 		})
+
+		It("is denied as the token of a pod, from inside the pod", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
+			expectClaim(ctx, inside.to(port), inside.own, health, http.StatusUnauthorized)
+		})
+
+		It("does not affect another token of that pod, from inside the pod", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"),
+			func(ctx SpecContext) {
+				expectClaim(ctx, inside.to(port), inside.forKubelets, health)
+			})
 
 		It("is denied as a certificate of a node whose name is on the list", Denies("KA-REVOKE-1"), func(ctx SpecContext) {
 			expectClaim(ctx, port, node, health, http.StatusUnauthorized)

@@ -25,18 +25,25 @@ var _ = DescribeTable("a resource without a rule", decide,
 // The purpose of strict mode: a forgotten binding gives a node no right. On other profiles RBAC
 // decides what the Node authorizer leaves open, as upstream does.
 var _ = It("a node is denied a resource without a rule, although RBAC grants it", Denies("NA-DEFAULT"),
-	Label(OnHardened),
-	func(ctx SpecContext) {
-		granted := func(ctx context.Context, e *Env) Request {
-			namespace := e.Namespace(ctx)
-			role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+e.Own, rbacv1.PolicyRule{
-				Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
-			})
-			e.Put(ctx, role, binding)
-			return List(api.Deployments).In(namespace)
+	Label(OnHardened), func(ctx SpecContext) { decide(ctx, granted) })
+
+var _ = It("a node gets a resource without a rule where RBAC grants it", AllowsBy("NA-DEFAULT", Behind),
+	Label("unprotected"), func(ctx SpecContext) {
+		if suite.Settings.Profile == Hardened {
+			Skip("in profile hardened, RBAC cannot grant a node more")
 		}
 		decide(ctx, granted)
 	})
+
+// granted allows the Env's own node to list deployments in RBAC.
+func granted(ctx context.Context, e *Env) Request {
+	namespace := e.Namespace(ctx)
+	role, binding := fixtures.RoleFor(namespace, "deployments", "system:node:"+e.Own, rbacv1.PolicyRule{
+		Verbs: []string{"list"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"},
+	})
+	e.Put(ctx, role, binding)
+	return List(api.Deployments).In(namespace)
+}
 
 var _ = Describe("the identity of a node", func() {
 	services := plainly(List(api.Services))

@@ -61,4 +61,11 @@ var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
 		Expect(answer.Path.Related).To(BeTrue())
 		Expect(answer.Path.Here).To(ContainElement(HavePrefix("node " + env.Own + " <- pod ")))
 	})
+
+	It("explains what kubectl prints", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		answer := suite.WhyKubectlFails(ctx, suite.ControlPlane, "get secret e2e-none --namespace=default", "")
+		Expect(answer.Outcome).To(Equal(why.Denied))
+		Expect(answer.Rules).NotTo(BeEmpty())
+		Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
+	})
 })

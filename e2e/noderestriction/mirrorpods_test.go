@@ -44,7 +44,25 @@ func annotations(key string) func(*Env, *corev1.Pod) {
 
 const allowedKeys = "node.kubernetes.io/mirror.allowed-label-keys"
 
-var listed = fields{allowedKeys: " component , k8s-app"}
+var listed, listedTier = fields{allowedKeys: " component , k8s-app"}, fields{allowedKeys: "component,tier"}
+
+// etcdAddress is the annotation by which kubeadm finds the members of etcd. Profile hardened lists it.
+const etcdAddress = "kubeadm.kubernetes.io/etcd.advertise-client-urls"
+
+func likeEtcd(_ *Env, pod *corev1.Pod) {
+	pod.Labels = map[string]string{"component": "etcd", "tier": "control-plane"}
+}
+
+// onControlPlane creates the mirror pod of a control-plane node.
+func onControlPlane(tweak func(*Env, *corev1.Pod)) RequestFunc {
+	return func(ctx context.Context, e *Env) Request {
+		GinkgoHelper()
+		e.Node(ctx, e.Own)
+		patch := must(json.Marshal(metadata("labels", fields{"node-role.kubernetes.io/control-plane": ""})))
+		must(suite.Client.CoreV1().Nodes().Patch(ctx, e.Own, types.MergePatchType, patch, metav1.PatchOptions{}))
+		return inNamespaceWith(listedTier, tweak)(ctx, e)
+	}
+}
 
 // Parity has no configuration, and so none of these rules.
 var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
@@ -68,6 +86,15 @@ var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
 	Entry("with the label k8s-app, although it is listed: denied", Denies("NR-MIRROR-3"),
 		inNamespaceWith(listed, labels("k8s-app")),
 		"must not create mirror pods with the following labels: k8s-app"),
+
+	Entry("with the label of the control plane on a control-plane node: admitted", Allows("NR-MIRROR-6"),
+		onControlPlane(likeEtcd)),
+	Entry("with the label of the control plane on another node: denied", Denies("NR-MIRROR-6"),
+		inNamespaceWith(listedTier, likeEtcd), "the label tier=control-plane if its Node has the label"),
+	Entry("with an annotation of kubeadm on a control-plane node: admitted", Allows("NR-MIRROR-6"),
+		onControlPlane(annotations(etcdAddress))),
+	Entry("with an annotation of kubeadm on another node: denied", Denies("NR-MIRROR-6"), mirror(annotations(etcdAddress)),
+		"an annotation under kubeadm.kubernetes.io/ if its Node has the label"),
 
 	Entry("with the name that a kubelet sets: admitted", Allows("NR-MIRROR-5"), mirror()),
 	Entry("with the name of another node's mirror pod: denied", Denies("NR-MIRROR-5"),

@@ -113,6 +113,9 @@ func agents() map[string]*corev1.Pod {
 	add(agent, onOther, suite.ControlPlane)
 	add(shared, "-"+narrow, suite.Worker, noted(sharedScope))
 	add(adding, "-"+narrow, suite.Worker, noted(addedScope))
+	for _, account := range insiders() {
+		add(account, inside, suite.Worker, withShell)
+	}
 	return pods
 }
 

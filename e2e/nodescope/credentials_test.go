@@ -122,6 +122,10 @@ var _ = Describe("an account with a scope that names no tokens", Attack("T4"), f
 		Entry("an opaque secret", Allows("NS-TOKEN-3"), podOf(small), newSecret(corev1.SecretTypeOpaque)),
 		Entry("no secret that the token controller fills", Denies("NS-TOKEN-3"), podOf(small),
 			newSecret(corev1.SecretTypeServiceAccountToken)),
+		Entry("no token with which a machine joins", Denies("NS-TOKEN-3"), podOf(small),
+			newSecret(corev1.SecretTypeBootstrapToken)),
+		Entry("a token with which a machine joins, without a scope", Allows("NS-TOKEN-3"), podOf(plain),
+			newSecret(corev1.SecretTypeBootstrapToken)),
 		Entry("a secret that the token controller fills, without a scope", Allows("NS-TOKEN-3"), podOf(plain),
 			newSecret(corev1.SecretTypeServiceAccountToken)),
 	)

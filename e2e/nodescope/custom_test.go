@@ -77,6 +77,23 @@ var _ = Describe("declared custom resources", Serial, Ordered, Label(Disruptive,
 				byField(own, List(theGadgets)), nodeLabel),
 		)
 
+		DescribeTable("requests from inside a pod", decide,
+			Entry("list by field, own node: allowed", Allows("NS-CUSTOM-1"), fromInside(custom),
+				byField(own, List(theWidgets))),
+			Entry("list by field, other node: denied", Denies("NS-CUSTOM-1"), fromInside(custom),
+				byField(other, List(theWidgets)), "spec.node"),
+			Entry("get, own node: allowed", Allows("NS-CUSTOM-2"), fromInside(custom), ofNode(own, Get(theWidgets))),
+			Entry("get, other node: denied", Denies("NS-CUSTOM-2"), fromInside(custom), ofNode(other, Get(theWidgets)),
+				"does not belong"),
+		)
+
+		DescribeTable("writes from inside a pod", admit,
+			Entry("own object, same node: admitted", Allows("NS-CUSTOM-3"), fromInside(custom),
+				handedTo(own, theWidgets)),
+			Entry("own object, other node: denied", Denies("NS-CUSTOM-3"), fromInside(custom),
+				handedTo(other, theWidgets)),
+		)
+
 		for _, r := range []schema.GroupVersionResource{theWidgets, theGadgets} {
 			DescribeTable("declared "+r.Resource, decide,
 				Entry("get, own node: allowed", Allows("NS-CUSTOM-2"), podOf(custom), ofNode(own, Get(r))),

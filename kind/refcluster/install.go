@@ -52,8 +52,9 @@ func (c *Cluster) installOn(ctx context.Context, host, profile, image string, ex
 		if err := c.putInstaller(ctx, log, host); err != nil {
 			return err
 		}
+		// A checkout of an earlier commit may use the cluster again.
 		return c.bulkhead(ctx, log, host,
-			append([]string{"install", "--profile=" + profile, "--image=" + image}, extra...)...)
+			append([]string{"install", "--profile=" + profile, "--image=" + image, "--allow-downgrade"}, extra...)...)
 	})
 }
 

@@ -99,6 +99,9 @@ func (w Workshop) buildTools(ctx context.Context, log io.Writer) error {
 	if err := w.build(ctx, log, here, flags, w.Root, w.bin()+separator, all...); err != nil {
 		return err
 	}
+	if err := addPlugin(w.bin()); err != nil {
+		return err
+	}
 	if forNodes := nodeBin(w.Output, here, w.Engine); forNodes != w.bin() {
 		if err := os.MkdirAll(forNodes, 0o755); err != nil {
 			return err

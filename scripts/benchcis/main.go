@@ -42,35 +42,52 @@ func main() {
 	}
 }
 
+const help = `Benchcis runs the CIS benchmark on the nodes of a cluster that make up made. It prints the results, and
+writes docs/benchmark-cis.md.
+
+Examples:
+  make bench-cis
+  go run ./scripts/benchcis -name=bulkhead-x -write=    # another cluster, and no page
+  go run ./scripts/benchcis -override                   # count with the three other checks
+
+Exit code: 0 if every failed check and every warning has its reason in scripts/benchcis/reasons.yaml; 1 if a check
+fails without an accepted reason, a warning has no reason, a reason has no warning, or kube-bench cannot run.
+
+Flags:
+`
+
 // options are the flags of the command.
 type options struct {
 	name, write string
 	override    bool
 }
 
-func parse(args []string) (options, error) {
+func parse(out io.Writer, args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("benchcis", flag.ContinueOnError)
-	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "Runs the CIS benchmark on the nodes of a cluster that `make up` made.\n\n"+
-			"Example: go run ./scripts/benchcis -name=bulkhead -override\n\nFlags:")
-		flags.PrintDefaults()
-	}
 	flags.StringVar(&o.name, "name", refcluster.DefaultName, "the name of the cluster")
 	flags.StringVar(&o.write, "write", "docs/benchmark-cis.md", "the page to write; empty for none")
 	flags.BoolVar(&o.override, "override", false,
 		"count 1.2.6 to 1.2.8 as they are when they read the authorization file in force, not the flag")
-	if err := flags.Parse(args); err != nil {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = fmt.Fprint(out, help)
+		flags.SetOutput(out)
+		flags.PrintDefaults()
 		return o, err
-	}
-	if flags.NArg() > 0 {
+	case err != nil:
+		return o, fmt.Errorf("%w; for the flags, run it with --help", err)
+	case flags.NArg() > 0:
 		return o, fmt.Errorf("cannot use the argument %q: benchcis has only flags", flags.Arg(0))
 	}
 	return o, refcluster.CheckName(o.name)
 }
 
 func run(ctx context.Context, out io.Writer, args []string) error {
-	o, err := parse(args)
+	o, err := parse(out, args)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // longestWait is the most time that the recording spends where the demo waits for the cluster.
-const longestWait = 600 * time.Millisecond
+const longestWait = 1200 * time.Millisecond
 
 // cast writes what is printed as a recording of asciinema, version 2: a header, and a line for each
 // event. Pauses for the reader have their real length. Waits for the cluster are shortened to

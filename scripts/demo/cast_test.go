@@ -215,10 +215,10 @@ func TestRecordingShortensWaitsOnly(t *testing.T) {
 	}
 	for _, tc := range []struct{ after, pause, want time.Duration }{
 		{100 * time.Millisecond, 0, 100 * time.Millisecond},
-		{time.Minute, 0, 700 * time.Millisecond},
-		{3 * time.Second, 3 * time.Second, 3700 * time.Millisecond},
-		{time.Minute, 3 * time.Second, 7300 * time.Millisecond},
-		{0, 0, 7300 * time.Millisecond},
+		{time.Minute, 0, 1300 * time.Millisecond},
+		{3 * time.Second, 3 * time.Second, 4300 * time.Millisecond},
+		{time.Minute, 3 * time.Second, 8500 * time.Millisecond},
+		{0, 0, 8500 * time.Millisecond},
 	} {
 		if got := write(tc.after, tc.pause); got != tc.want {
 			t.Errorf("%s after the last event, with a pause of %s: at %s, want %s", tc.after, tc.pause, got, tc.want)

@@ -18,10 +18,10 @@ const width = 80
 
 // The pauses at pace 1.
 const (
-	keystroke = 14 * time.Millisecond
-	beat      = 700 * time.Millisecond
+	keystroke = 8 * time.Millisecond
+	beat      = 600 * time.Millisecond
 	// reading is the time to read one character of a text.
-	reading = 24 * time.Millisecond
+	reading = 20 * time.Millisecond
 )
 
 type color string

@@ -16,7 +16,8 @@ var intro = []string{
 		"certificate, and the tokens of the pods there. What can the attacker do with them?",
 	"Act 1 shows Kubernetes alone (profile in-tree). Act 2 shows the same cluster with Bulkhead " +
 		"(profile hardened). Every command is run, and every answer is real.",
-	"attacker$ is a shell on " + worker + ", with the kubelet's kubeconfig. admin$ has the " +
+	"The pods of one team, demo-shop, run on " + worker + ". Those of demo-payments run on the other " +
+		"node. attacker$ is a shell on " + worker + ", with the kubelet's kubeconfig. admin$ has the " +
 		"administrator's.",
 }
 

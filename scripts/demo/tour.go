@@ -58,15 +58,22 @@ func (t *tour) run(ctx context.Context) (err error) {
 func (t *tour) story(ctx context.Context) error {
 	t.screen.heading(cyan, "═", "One stolen certificate")
 	for _, text := range intro {
-		t.screen.say(text)
+		t.screen.line(plain, text)
 	}
 	if t.before != fullHardened {
 		t.screen.line(plain, "The cluster has the profile "+t.before.profile+". The demo puts it back at the end.")
 	}
-	if err := t.profileAct(ctx, "Act 1: Kubernetes alone", settings{profile: inTree}, t.setUp); err != nil {
+	if err := t.setUp(ctx); err != nil {
 		return err
 	}
-	if err := t.profileAct(ctx, "Act 2: the same requests, with Bulkhead", fullHardened, t.ready); err != nil {
+	if t.now == (settings{profile: inTree}) {
+		// Otherwise there is time to read during the switch.
+		t.screen.read(strings.Join(intro, " "))
+	}
+	if err := t.profileAct(ctx, "Act 1: Kubernetes alone", settings{profile: inTree}); err != nil {
+		return err
+	}
+	if err := t.profileAct(ctx, "Act 2: the same requests, with Bulkhead", fullHardened); err != nil {
 		return err
 	}
 	t.table()
@@ -78,13 +85,13 @@ func (t *tour) story(ctx context.Context) error {
 // fullHardened is the profile of act 2.
 var fullHardened = settings{profile: hardened, kubeletAPI: true, nodeScope: true}
 
-// profileAct switches the profile, prepares the steps, and plays them.
-func (t *tour) profileAct(ctx context.Context, title string, want settings, prepare func(context.Context) error) error {
+// profileAct switches the profile, and plays the steps.
+func (t *tour) profileAct(ctx context.Context, title string, want settings) error {
 	t.screen.heading(bold, "═", title)
 	if err := t.change(ctx, want); err != nil {
 		return err
 	}
-	if err := prepare(ctx); err != nil {
+	if err := t.ready(ctx); err != nil {
 		return err
 	}
 	return t.act(ctx, want.profile)
@@ -136,10 +143,8 @@ func (t *tour) prepare(ctx context.Context) error {
 	return nil
 }
 
-// setUp makes the objects of the story.
+// setUp makes the objects of the story. The pods start during the switch of the profile.
 func (t *tour) setUp(ctx context.Context) error {
-	t.screen.line(plain, "Two teams: the pods of demo-shop run on "+worker+", those of demo-payments "+
-		"on the other node.")
 	put := "cat >payments.yaml <<'END'\n" + staticPod + "END\n"
 	if _, err := t.stage.output(ctx, worker, put); err != nil {
 		return fmt.Errorf("cannot write the attacker's file: %w", err)
@@ -147,7 +152,7 @@ func (t *tour) setUp(ctx context.Context) error {
 	if _, err := t.stage.output(ctx, controlPlane, "kubectl create -f - <<'END'\n"+scene+"END\n"); err != nil {
 		return fmt.Errorf("cannot make the objects of the story: %w", err)
 	}
-	return t.ready(ctx)
+	return nil
 }
 
 // ready waits until the pods of the story run, or have ended.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,14 +20,58 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/isolationreport/render"
 )
 
+const help = `Reports writes the reports of the profiles in-tree and hardened, their comparison, and the front page. It
+reads the results of the last runs of the suites. If results are missing, it writes nothing.
+
+Before it: make up PROFILE=in-tree && make e2e && make up && make e2e
+
+Examples:
+  make reports
+  go run ./scripts/reports -output=/tmp/reports
+
+Exit code: 0 if all files are written; 1 for an error.
+
+Flags:
+`
+
 func main() {
-	results := flag.String("results", filepath.Join("_output", "e2e"), "Folder with a folder of results for each profile.")
-	output := flag.String("output", "docs", "Folder to write index.html and reports/ to.")
-	flag.Parse()
-	if err := run(*results, *output); err != nil {
+	o, err := parse(os.Stdout, os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = run(o.results, o.output)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+}
+
+// options are the flags of the command.
+type options struct{ results, output string }
+
+func parse(out io.Writer, args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("reports", flag.ContinueOnError)
+	flags.StringVar(&o.results, "results", filepath.Join("_output", "e2e"),
+		"Folder with a folder of results for each profile.")
+	flags.StringVar(&o.output, "output", "docs", "Folder to write index.html and reports/ to.")
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = fmt.Fprint(out, help)
+		flags.SetOutput(out)
+		flags.PrintDefaults()
+		return o, err
+	case err != nil:
+		return o, fmt.Errorf("%w; for the flags, run it with --help", err)
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("cannot use the argument %q: reports has only flags", flags.Arg(0))
+	}
+	return o, nil
 }
 
 // run makes all files, and writes them only if all could be made.

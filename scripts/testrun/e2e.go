@@ -53,8 +53,8 @@ func (j *job) ready(ctx context.Context, profile string) (string, error) {
 // Two cores are too few for two suites at a time: specs fail because the API servers are slow. So
 // heavy jobs run one after the other, in this order. A job unblocks the next one when it only has
 // to wait, for certificates or for the effects of its disruptions. The jobs checks and unit are not heavy:
-// they have the lowest priority, and begin when the suite failure does, which mostly waits. Earlier, they
-// would only make the specs slower.
+// they have the lowest priority, and begin with the first disruptive specs, which mostly wait. Earlier,
+// they would only make the specs slower.
 //
 // After the limit no part starts, so that the run ends, with its count, before a CI system kills it.
 func everything(ctx context.Context, j *job, limit time.Duration) error {
@@ -89,18 +89,27 @@ func everything(ctx context.Context, j *job, limit time.Duration) error {
 	return errors.Join(ready, j.parallel(ctx, jobs...))
 }
 
-// hardened tests the profile hardened. Its cluster stays for the user. It calls calm when its suites no
-// longer need all processors.
+// hardened tests the profile hardened, and parity. Its cluster stays for the user. It calls calm when its
+// suites no longer need all processors.
 func hardened(ctx context.Context, j *job, calm func()) error {
 	defer calm()
 	if err := j.up(ctx, "hardened", "--fresh"); err != nil {
 		return err
 	}
-	err := j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl)
+	err := errors.Join(j.specs(ctx, "hardened", rulesOf["hardened"], nodeScope, crawl), thereAndBack(ctx, j))
 	calm()
-	err = errors.Join(err, j.specs(ctx, "hardened", disruptiveFailure))
+	err = errors.Join(err, j.specs(ctx, "hardened", disruptiveLoad))
 	j.unblock()
-	return errors.Join(err, j.specs(ctx, "hardened", otherDisruptive...))
+	return errors.Join(err, j.specs(ctx, "hardened", disruptiveHere...))
+}
+
+// thereAndBack tests profile parity on a cluster with profile hardened, and the switch in both directions.
+func thereAndBack(ctx context.Context, j *job) error {
+	parity := j.up(ctx, "parity")
+	if parity == nil {
+		parity = j.specs(ctx, "parity", rulesOf["parity"])
+	}
+	return errors.Join(parity, j.up(ctx, "hardened"))
 }
 
 // renewals tests two renewals of every certificate. Each renewal breaks the connections to the API
@@ -115,23 +124,19 @@ func renewals(ctx context.Context, j *job) (err error) {
 	return j.specs(ctx, "hardened", certificates)
 }
 
-// others tests the other profiles, and a part of hardened, because the job hardened takes longest.
+// others tests profile in-tree, and a part of hardened, because the job hardened takes longest.
 func others(ctx context.Context, j *job) (err error) {
 	defer func() { err = errors.Join(err, j.down(ctx)) }()
 	inTree := j.up(ctx, "in-tree", "--fresh")
 	if inTree == nil {
 		inTree = errors.Join(dryRun(ctx, j), j.specs(ctx, "in-tree", rulesOf["in-tree"]))
 	}
-	parity := j.up(ctx, "parity")
-	if parity == nil {
-		parity = j.specs(ctx, "parity", rulesOf["parity"])
-	}
-	again := j.up(ctx, "hardened")
+	hardened := j.up(ctx, "hardened")
 	j.unblock()
-	if again == nil {
-		again = j.specs(ctx, "hardened", nodeScopeDisruptive)
+	if hardened == nil {
+		hardened = j.specs(ctx, "hardened", disruptiveThere...)
 	}
-	return errors.Join(inTree, parity, again)
+	return errors.Join(inTree, hardened)
 }
 
 // haCluster is the name of the cluster of `make ha`.
@@ -148,12 +153,15 @@ func manyHosts(s selection) func(context.Context, *job) error {
 	}
 }
 
-// highAvailability runs all specs for several control planes, also the long ones.
-func highAvailability(ctx context.Context, j *job) error {
+// highAvailability runs the specs for several control planes that match the label, or all, also the long
+// ones.
+func highAvailability(ctx context.Context, j *job, label string) error {
+	selected := hostsLong
+	selected.label = label
 	if err := errors.Join(j.prepare(ctx), j.compileSuites(ctx)); err != nil {
 		return err
 	}
-	return j.parallel(ctx, &job{name: "hosts", cluster: haCluster, do: manyHosts(hostsLong)})
+	return j.parallel(ctx, &job{name: "hosts", cluster: haCluster, do: manyHosts(selected)})
 }
 
 func dryRun(ctx context.Context, j *job) error {

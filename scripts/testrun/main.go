@@ -60,9 +60,12 @@ func command() *cobra.Command {
 	all := add("all", "verify without golangci-lint, unit without the race detector, and end-to-end in all three profiles",
 		func(ctx context.Context, j *job) error { return everything(ctx, j, limit) })
 	all.Flags().DurationVar(&limit, "limit", 0, "no part starts later than this; what is left out counts as skipped")
-	add("ha", "All specs for several control planes, on a new cluster", highAvailability)
 
 	var profile, label string
+	ha := add("ha", "All specs for several control planes, on a new cluster",
+		func(ctx context.Context, j *job) error { return highAvailability(ctx, j, label) })
+	ha.Flags().StringVar(&label, "label", "", "a Ginkgo label filter; '!long' leaves out what takes an hour")
+
 	failure := add("failure", "The long form of every disruption, on a cluster as for e2e; writes docs/reliability.md",
 		func(ctx context.Context, j *job) error { return failures(ctx, j, label) })
 	failure.Flags().StringVar(&label, "label", "", "a Ginkgo label filter, for example etcd-paused")
@@ -76,6 +79,10 @@ func command() *cobra.Command {
 		func(ctx context.Context, j *job) error { return endToEnd(ctx, j, profile, label) })
 	e2e.Flags().StringVar(&profile, "profile", "hardened", "the profile of the new cluster if none is up")
 	e2e.Flags().StringVar(&label, "label", "", "a Ginkgo label filter, for example 'rule: containsAny NA-LEASE-3'")
+
+	check := add("conformance", "bulkhead-conformance as a user runs it, on a cluster as for e2e; checks its report",
+		func(ctx context.Context, j *job) error { return conformance(ctx, j, profile) })
+	check.Flags().StringVar(&profile, "profile", "hardened", "the profile of the new cluster if none is up")
 
 	var id string
 	one := add("attack", "One attack of docs/attacks.md as a story, on the cluster that is up, on E2E_KUBECONFIG, or on a "+

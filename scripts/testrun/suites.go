@@ -32,21 +32,23 @@ type selection struct {
 var (
 	rules = selection{name: "rules", label: "!disruptive", procs: 3}
 	// everything runs all of these in hardened. In parity it runs the rules of both webhooks, which have no
-	// in-tree plugin behind them there, and in in-tree the unprotected form of each attack, which must
-	// succeed, and the chains. An unprotected form that needs hardened (the label only:hardened) runs
-	// there. Two processes: the disruptive specs of hardened run at the same time.
+	// in-tree plugin behind them there, also the disruptive specs that need parity (the label only:parity).
+	// In in-tree it runs the unprotected form of each attack, which must succeed, and the chains. An
+	// unprotected form that needs hardened (the label only:hardened) runs there. Two processes in in-tree:
+	// disruptive specs of hardened run at the same time.
 	rulesOf = map[string]selection{
 		"hardened": {name: "rules", label: "!disruptive && (!unprotected || only:hardened)", procs: 3},
-		"parity":   {name: "rules", label: "!disruptive", procs: 2, suites: []string{"nodeauthorizer", "noderestriction"}},
-		"in-tree":  {name: "attacks", label: "unprotected || chain", procs: 2, suites: []string{"attacks"}},
+		"parity": {name: "rules", label: "!disruptive || only:parity", procs: 3,
+			suites: []string{"nodeauthorizer", "noderestriction"}},
+		"in-tree": {name: "attacks", label: "unprotected || chain", procs: 2, suites: []string{"attacks"}},
 	}
 	disruptive = selection{name: "disruptive", label: "disruptive && !long"}
-	// everything runs each suite's disruptive specs as a part of its own, so that the limit applies to
-	// each. Those of failure send many requests all the time, so no other suite runs beside them.
-	disruptiveFailure = disruptiveIn("failure")
-	otherDisruptive   = []selection{
-		disruptiveIn("noderestriction"), disruptiveIn("kubeletauth"), disruptiveIn("nodeauthorizer"),
-	}
+	// everything runs the disruptive specs of each suite as a part of its own, so that the limit applies to
+	// each. Those with the label load send many requests all the time, so no other suite runs beside them.
+	disruptiveLoad = selection{name: "disruptive-load", label: disruptive.label + " && load", suites: []string{"failure"}}
+	// The others run on two clusters at the same time. Neither has much more to do than the other.
+	disruptiveHere  = []selection{disruptiveIn("failure"), disruptiveIn("nodeauthorizer"), nodeScopeDisruptive}
+	disruptiveThere = []selection{disruptiveIn("noderestriction"), disruptiveIn("kubeletauth")}
 	// The crawl sends requests as fast as it can, so it runs alone.
 	crawl = selection{name: "crawl", suites: []string{"crawler"}}
 	// Node scope is optional: its suite runs in profile hardened.
@@ -61,8 +63,19 @@ var (
 	special = slices.Concat(crawl.suites, nodeScope.suites, certificates.suites, hosts.suites)
 )
 
+// labelOn returns the label filter. In hardened no spec may be skipped, so it leaves out the specs for parity.
+func (s selection) labelOn(profile string) string {
+	switch {
+	case profile != "hardened":
+		return s.label
+	case s.label == "":
+		return "!only:parity"
+	}
+	return "(" + s.label + ") && !only:parity"
+}
+
 func disruptiveIn(suite string) selection {
-	return selection{name: disruptive.name + "-" + suite, label: disruptive.label, suites: []string{suite}}
+	return selection{name: disruptive.name + "-" + suite, label: disruptive.label + " && !load", suites: []string{suite}}
 }
 
 // findSuites returns the folders of all suites, or only of the suites without their own selection.
@@ -137,7 +150,7 @@ func (j *job) ginkgo(ctx context.Context, r *result, profile string, s selection
 		j.path("bin", "ginkgo"), "run", "--no-color", "--keep-going", "--poll-progress-after=90s",
 		"--timeout=" + cmp.Or(s.timeout, 50*time.Minute).String(), "--silence-skips",
 		"--output-dir=" + artifacts, "--junit-report=" + junit,
-		"--label-filter=" + s.label, fmt.Sprintf("--procs=%d", max(1, s.procs)),
+		"--label-filter=" + s.labelOn(profile), fmt.Sprintf("--procs=%d", max(1, s.procs)),
 	}
 	for _, suite := range suites {
 		cmd = append(cmd, j.compiled(suite))

@@ -15,8 +15,8 @@ import (
 
 // A suite that gets its first disruptive spec needs a selection for it.
 func TestDisruptiveSpecsOfEachSuiteRun(t *testing.T) {
-	runs := slices.Concat(disruptiveFailure.suites, nodeScopeDisruptive.suites, certificates.suites, hosts.suites)
-	for _, s := range otherDisruptive {
+	runs := slices.Concat(certificates.suites, hosts.suites)
+	for _, s := range slices.Concat(disruptiveHere, disruptiveThere) {
 		runs = append(runs, s.suites...)
 	}
 	files, err := filepath.Glob("../../e2e/*/*_test.go")
@@ -58,5 +58,38 @@ func TestEachFormOfAnAttackRuns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// In hardened a skipped spec is a failure.
+func TestSpecsForParityDoNotRunInHardened(t *testing.T) {
+	alone := []selection{rulesOf["hardened"], nodeScope, crawl, certificates, hosts, disruptive}
+	for _, s := range slices.Concat(alone, disruptiveHere, disruptiveThere) {
+		for _, labels := range [][]string{{"only:parity"}, {"only:parity", "disruptive"}} {
+			if types.MustParseLabelFilter(s.labelOn("hardened"))(labels) {
+				t.Errorf("selection %s runs a spec with the labels %q in hardened", s.name, labels)
+			}
+		}
+	}
+	for _, profile := range []string{"hardened", "parity"} {
+		label := rulesOf[profile].labelOn(profile)
+		if !types.MustParseLabelFilter(label)([]string{"host"}) {
+			t.Errorf("in %s the filter %s leaves out a spec without a profile", profile, label)
+		}
+	}
+}
+
+// No disruptive spec of failure runs twice or is left out.
+func TestEachDisruptiveSpecOfFailureRunsOnce(t *testing.T) {
+	for _, labels := range [][]string{{"disruptive"}, {"disruptive", "load"}} {
+		runs := 0
+		for _, s := range slices.Concat([]selection{disruptiveLoad}, disruptiveHere, disruptiveThere) {
+			if slices.Contains(s.suites, "failure") && types.MustParseLabelFilter(s.label)(labels) {
+				runs++
+			}
+		}
+		if runs != 1 {
+			t.Errorf("a spec with the labels %q runs %d times, want once", labels, runs)
+		}
 	}
 }

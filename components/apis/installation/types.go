@@ -119,13 +119,13 @@ type Authentication struct {
 type AuthenticationX509 struct {
 	// ExpiredRevocationLists is the decision for certificates of a CA whose revocation list has
 	// expired. With refuse, all are denied. With allow, only those in the old list. The default is
-	// refuse.
+	// allow in mode audit, and refuse otherwise.
 	ExpiredRevocationLists string `json:"expiredRevocationLists,omitempty"`
 }
 
 // AuthenticationWebhook is about TokenReviews.
 type AuthenticationWebhook struct {
-	// Enabled is true by default. Without it, kubelet-auth-proxy accepts no tokens.
+	// Enabled is true by default. Without it, kubelet-auth-proxy accepts no tokens. Mode audit needs it.
 	Enabled *bool `json:"enabled,omitempty"`
 	// CacheTTL is how long a valid token is cached. The default is 2m.
 	CacheTTL *metav1.Duration `json:"cacheTTL,omitempty"`

@@ -20,10 +20,10 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-const inTree = "in-tree"
+const hardened, parity, inTree = "hardened", "parity", "in-tree"
 
 var (
-	profiles = []string{"hardened", "parity", inTree}
+	profiles = []string{hardened, parity, inTree}
 	// failurePolicies and unknownResources are also values of flags of bulkhead install.
 	failurePolicies  = []string{"Fail", "Ignore"}
 	unknownResources = []string{"deny", "audit-on-newer-kubernetes"}
@@ -39,13 +39,16 @@ func (i *Installation) Validate() field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, oneOf(field.NewPath("profile"), i.Profile, profiles)...)
 	errs = append(errs, oneOf(field.NewPath("mode"), i.Mode, []string{rules.Audit.String(), rules.Enforce.String()})...)
-	if i.Mode == rules.Audit.String() && i.Profile != "" && i.Profile != profiles[0] {
-		errs = append(errs, field.Invalid(field.NewPath("mode"), i.Mode, "needs profile: "+profiles[0]))
+	if i.Mode == rules.Audit.String() && i.Profile != "" && i.Profile != hardened {
+		errs = append(errs, field.Invalid(field.NewPath("mode"), i.Mode, "needs profile: "+hardened))
 	}
+	errs = append(errs, validateImage(field.NewPath("image"), i.Image)...)
+	errs = append(errs, i.validateEffect()...)
 	errs = append(errs, i.validateNodeRestriction(field.NewPath("nodeRestriction"))...)
 	errs = append(errs, i.Rules.validate(field.NewPath("rules"))...)
 	errs = append(errs, i.Certificates.validate(field.NewPath("certificates"))...)
 	errs = append(errs, i.KubeletAPI.validate(field.NewPath("kubeletAPI"))...)
+	errs = append(errs, i.validateAudit(field.NewPath("kubeletAPI"))...)
 	errs = append(errs, i.NodeScope.validate(field.NewPath("nodeScope"))...)
 	errs = append(errs, positive(field.NewPath("timeout"), i.Timeout)...)
 	errs = append(errs, positive(field.NewPath("auditFor"), i.AuditFor)...)
@@ -62,10 +65,21 @@ func (i *Installation) Validate() field.ErrorList {
 func (i *Installation) validateNodeRestriction(path *field.Path) field.ErrorList {
 	at, policy := path.Child("failurePolicy"), i.NodeRestriction.FailurePolicy
 	errs := oneOf(at, policy, failurePolicies)
-	if policy == failurePolicies[1] && i.Profile != "" && i.Profile != profiles[0] {
-		errs = append(errs, field.Invalid(at, policy, "needs profile: "+profiles[0]))
+	if policy == failurePolicies[1] && i.Profile != "" && i.Profile != hardened {
+		errs = append(errs, field.Invalid(at, policy, "needs profile: "+hardened))
 	}
 	return errs
+}
+
+// validateAudit refuses a setting of kubelet-auth-proxy that denies requests also in mode audit.
+func (i *Installation) validateAudit(path *field.Path) field.ErrorList {
+	guards, tokens := i.KubeletAPI.Enabled, i.KubeletAPI.Authentication.Webhook.Enabled
+	if i.Mode != rules.Audit.String() || guards != nil && !*guards || tokens == nil || *tokens {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Child("authentication", "webhook", "enabled"), false,
+		"cannot be false with mode: audit: kubelet-auth-proxy would answer every token with 401. Remove the field, or set "+
+			"mode: enforce")}
 }
 
 // oneOf accepts the values and an empty string, which means the default.
@@ -106,10 +120,6 @@ func (k *KubeletAPI) validate(path *field.Path) field.ErrorList {
 		notNegative(authorization.Child("cacheAuthorizedTTL"), k.Authorization.Webhook.CacheAuthorizedTTL),
 		notNegative(authorization.Child("cacheUnauthorizedTTL"), k.Authorization.Webhook.CacheUnauthorizedTTL),
 		positive(path.Child("streamingConnectionIdleTimeout"), k.StreamingConnectionIdleTimeout))
-}
-
-func (c *Certificates) validate(path *field.Path) field.ErrorList {
-	return append(positive(path.Child("validity"), c.Validity), positive(path.Child("renewBefore"), c.RenewBefore)...)
 }
 
 func (s *NodeScope) validate(path *field.Path) field.ErrorList {

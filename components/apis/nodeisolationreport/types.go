@@ -25,7 +25,8 @@ const (
 	Held Result = "held"
 	// NotHeld: the cluster allowed a request that the rule denies, or a spec of the rule failed.
 	NotHeld Result = "notHeld"
-	// NotProved: nothing contradicts the rule, but no denial or no allowance was seen.
+	// NotProved: nothing contradicts the rule, but no denial or no allowance was seen, or a spec met a
+	// time limit.
 	NotProved Result = "notProved"
 	// NotApplicable: no spec of the rule can run on the cluster. The rule has the reason.
 	NotApplicable Result = "notApplicable"
@@ -44,11 +45,13 @@ const (
 	// Unconfirmed is the outcome of a spec that expects a denial and passed, but whose recorded answers
 	// are all allowances. It proves nothing.
 	Unconfirmed Outcome = "unconfirmed"
-	Failed      Outcome = "failed"
-	Skipped     Outcome = "skipped"
+	// TimedOut is the outcome of a spec that met a time limit. It proves nothing.
+	TimedOut Outcome = "timedOut"
+	Failed   Outcome = "failed"
+	Skipped  Outcome = "skipped"
 )
 
-func outcomes() []Outcome { return []Outcome{Denied, Allowed, Unconfirmed, Failed, Skipped} }
+func outcomes() []Outcome { return []Outcome{Denied, Allowed, Unconfirmed, TimedOut, Failed, Skipped} }
 
 // Verdict is how an attack ended.
 type Verdict string
@@ -59,7 +62,7 @@ const (
 	Stopped Verdict = "stopped"
 	// Succeeded: an attempt was allowed.
 	Succeeded Verdict = "succeeded"
-	// Unclear: a spec failed, or no attempt was seen to be denied.
+	// Unclear: a spec failed or met a time limit, or no attempt was seen to be denied.
 	Unclear Verdict = "unclear"
 	// NotTried: all specs were skipped.
 	NotTried Verdict = "notTried"
@@ -160,7 +163,7 @@ type Evidence struct {
 	Request  string          `json:"request,omitempty"`
 	Happened string          `json:"happened,omitempty"`
 	Duration metav1.Duration `json:"duration"`
-	// Message is the message of a failure, or the reason of a skipped spec.
+	// Message is the message of a failure or of a time limit, or the reason of a skipped spec.
 	Message string `json:"message,omitempty"`
 }
 
@@ -184,6 +187,7 @@ type Run struct {
 	Duration metav1.Duration `json:"duration"`
 	Nodes    int             `json:"nodes"`
 	Passed   int             `json:"passed"`
-	Failed   int             `json:"failed"`
-	Skipped  int             `json:"skipped"`
+	// Failed includes specs that met a time limit.
+	Failed  int `json:"failed"`
+	Skipped int `json:"skipped"`
 }

@@ -8,17 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/install/preflight"
-	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
 const auditHelp = `Audit summarizes findings: requests that Bulkhead would deny if it enforced its rules.
@@ -28,6 +24,8 @@ setting of the Installation that allows the requests.
 Without a source, it reads the logs of Bulkhead's pods in kube-system. The logs have at most
 2 lines a second for each user, so the numbers are a minimum. --metrics has all requests,
 without examples. It also looks for workloads that use the kubelet's API on 127.0.0.1.
+From a worker, it takes only findings about the API of its kubelet: a compromised node can
+write its own logs.
 
 --audit-log reads the audit log of kube-apiserver. This also works before Bulkhead is
 installed.
@@ -55,7 +53,7 @@ func newAuditCommand() *cobra.Command {
 		Long:  auditHelp,
 		Example: `  bulkhead audit
   bulkhead audit --audit-log=/var/log/kubernetes/audit/audit.log
-  kubectl -n kube-system logs -l app.kubernetes.io/part-of=bulkhead --tail=-1 | bulkhead audit --logs=-
+  kubectl -n kube-system logs bulkhead-node-restriction-cp-1 | bulkhead audit --logs=-
   bulkhead audit -o installation > bulkhead.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,8 +65,8 @@ func newAuditCommand() *cobra.Command {
 		},
 	}
 	flags.addState(cmd.Flags())
-	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials that may list pods and read their logs. "+
-		"Without this flag, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
+	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials that may list pods and nodes, and read logs of "+
+		"pods. Without this flag, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
 	cmd.Flags().DurationVar(&o.since, "since", 168*time.Hour, "Read the logs of pods from this long ago on.")
 	cmd.Flags().StringArrayVar(&o.logs, "logs", nil,
 		"A file with logs of Bulkhead's components, instead of the pods; - is standard input. May be repeated.")
@@ -231,25 +229,4 @@ func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, repo
 	result.Lines, result.Incomplete = &stats, logs.incomplete
 	result.Notes = slices.Concat(problems, addLoopbackClients(ctx, client, report))
 	return nil
-}
-
-// addLoopbackClients adds the workloads that use the kubelet's API on 127.0.0.1. notes say what it
-// could not read.
-func addLoopbackClients(ctx context.Context, client kubernetes.Interface, report *auditreport.Report) (notes []string) {
-	found, skipped, err := preflight.LoopbackClients(ctx, client)
-	if err != nil {
-		notes = append(notes, fmt.Sprintf("cannot look for clients of 127.0.0.1:10250: %v", err))
-	}
-	if skipped > 0 {
-		notes = append(notes, fmt.Sprintf("%d ConfigMaps were not searched for clients of 127.0.0.1:10250", skipped))
-	}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if preflight.UsesIPv6Loopback(found[name]) {
-			notes = append(notes, webhook.Printable(name+": "+found[name], 512)+". "+preflight.MoveFromIPv6Loopback)
-			continue
-		}
-		report.Add(auditreport.Finding{Rule: auditreport.LoopbackClient, User: name, Verb: "use", Name: "127.0.0.1:10250",
-			Reason: found[name] + " (a workload: its requests are not counted)"})
-	}
-	return notes
 }

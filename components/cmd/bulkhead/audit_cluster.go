@@ -5,12 +5,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,6 +58,8 @@ func anywhereOrAdminConfig(kubeconfig string) (*rest.Config, error) {
 // podLog is the log of one container.
 type podLog struct {
 	pod, container string
+	// source is what is accepted of the log.
+	source auditreport.LogSource
 	// previous is true for the container before its last restart.
 	previous bool
 	// started is when the container has started. It is zero if that is not known.
@@ -77,8 +77,8 @@ type podLogs struct {
 	open     func(context.Context, podLog, time.Duration) (io.ReadCloser, error)
 	// first returns the time of the first line that the kubelet still has.
 	first func(context.Context, podLog) (time.Time, error)
-	// incomplete is set if the log of a webhook cannot be read. Without it, findings are missing. The
-	// log of a kubelet-auth-proxy may be missing: its node may be down.
+	// incomplete is set if the log of a webhook cannot be read, or if there is none. Then findings are
+	// missing. The log of a kubelet-auth-proxy may be missing: its node may be down.
 	incomplete bool
 }
 
@@ -94,7 +94,7 @@ func openPodLog(client kubernetes.Interface) func(context.Context, podLog, time.
 
 // read returns a problem for each log that cannot be read. If it can read none, it returns an error.
 func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, problems []string, err error) {
-	logs, err := p.list(ctx)
+	logs, notes, err := p.list(ctx)
 	if err != nil {
 		return stats, nil, err
 	}
@@ -119,60 +119,15 @@ func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, proble
 				fmt.Sprintf("cannot read the log of pod %s: %s", log, webhook.Printable(err.Error(), 512)))
 		}
 	}
-	if read == 0 {
+	if read == 0 { // each log that was not read is in one of both lists
 		return stats, nil, fmt.Errorf("cannot read the log of any pod: %s. Use credentials that may get pods/log in "+
-			"kube-system, or give --logs=FILE", strings.Join(problems[:min(1, len(problems))], ""))
+			"kube-system, or give --logs=FILE", slices.Concat(problems, notes)[0])
 	}
+	problems = append(problems, notes...)
 	if note := logBegins.note(started.Add(-p.since)); note != "" {
 		problems = append(problems, note)
 	}
 	return stats, problems, nil
-}
-
-// list returns the logs of the components that report findings.
-func (p *podLogs) list(ctx context.Context) ([]podLog, error) {
-	pods, err := p.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: partOf})
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the pods of Bulkhead in kube-system: %w; use credentials that may list pods, or "+
-			"give --logs=FILE", err)
-	}
-	var logs []podLog
-	for i := range pods.Items {
-		logs = append(logs, logsOfPod(&pods.Items[i])...)
-	}
-	if len(logs) == 0 {
-		return nil, errors.New("kube-system has no pods of Bulkhead: run `bulkhead install --mode=audit` first, or give " +
-			"--audit-log=FILE, which works before it is installed")
-	}
-	return logs, nil
-}
-
-// logsOfPod returns the logs of the pod's components that report findings, each with that of the
-// container before the last restart.
-func logsOfPod(pod *corev1.Pod) (logs []podLog) {
-	for _, container := range pod.Spec.Containers {
-		if !slices.Contains([]string{"node-authorizer", "node-restriction", proxyContainer}, container.Name) {
-			continue
-		}
-		current := podLog{pod: pod.Name, container: container.Name}
-		for _, status := range pod.Status.ContainerStatuses {
-			if status.Name != container.Name {
-				continue
-			}
-			if status.RestartCount > 0 {
-				last := podLog{pod: pod.Name, container: container.Name, previous: true}
-				if ended := status.LastTerminationState.Terminated; ended != nil {
-					last.started = ended.StartedAt.Time
-				}
-				logs = append(logs, last)
-			}
-			if status.State.Running != nil {
-				current.started = status.State.Running.StartedAt.Time
-			}
-		}
-		logs = append(logs, current)
-	}
-	return logs
 }
 
 // errLongLog is returned after the first part of the log has been read.
@@ -188,7 +143,7 @@ func (p *podLogs) readOne(ctx context.Context, log podLog) (auditreport.LineStat
 	}
 	defer body.Close() //nolint:errcheck // it was only read
 	limited := &io.LimitedReader{R: body, N: maxPodLog + 1}
-	stats, err := p.report.ReadLogs(limited)
+	stats, err := p.report.ReadLogOf(log.source, limited)
 	if err == nil && limited.N <= 0 {
 		err = errLongLog
 	}

@@ -23,13 +23,37 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
-func bulkheadPod(name, container string, restarts int32) *corev1.Pod {
+// staticPod is the mirror pod of a static pod of Bulkhead.
+func staticPod(component, node string, restarts int32) *corev1.Pod {
+	yes := true
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name,
-			Labels: map[string]string{"app.kubernetes.io/part-of": "bulkhead"}},
-		Spec:   corev1.PodSpec{Containers: []corev1.Container{{Name: container}}},
-		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: container, RestartCount: restarts}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-" + component + "-" + node,
+			Labels:          map[string]string{"app.kubernetes.io/part-of": "bulkhead"},
+			Annotations:     map[string]string{corev1.MirrorPodAnnotationKey: "hash"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: node, Controller: &yes}}},
+		Spec:   corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: component}}},
+		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: component, RestartCount: restarts}}},
 	}
+}
+
+// proxyPod is a pod of the DaemonSet.
+func proxyPod(node string) *corev1.Pod {
+	pod := staticPod(proxyContainer, node, 0)
+	pod.Name, pod.Annotations = "proxy-"+node, nil
+	pod.OwnerReferences[0].Kind, pod.OwnerReferences[0].Name = "DaemonSet", "bulkhead-kubelet-auth-proxy"
+	return pod
+}
+
+func nodeObject(name string, labels ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
+	for _, label := range labels {
+		n.Labels[label] = ""
+	}
+	return n
+}
+
+func controlPlaneNode(name string) *corev1.Node {
+	return nodeObject(name, "node-role.kubernetes.io/control-plane")
 }
 
 // opened returns logs by pod. The name of a previous log ends in /previous.
@@ -85,6 +109,21 @@ func TestLoopbackClientsAreFindings(t *testing.T) {
 	}
 }
 
+// A compromised node can create a mirror pod with this address. The setting applies to all nodes.
+func TestStaticPodsThatUseTheLoopbackAreNotes(t *testing.T) {
+	var report auditreport.Report
+	pod := hostPod("fake-worker-7", "127.0.0.1:10250")
+	pod.Spec.NodeName, pod.Annotations = "worker-7", map[string]string{corev1.MirrorPodAnnotationKey: "hash"}
+	notes := addLoopbackClients(t.Context(), fake.NewClientset(pod), &report)
+	if len(report.Entries()) > 0 {
+		t.Errorf("the report has a setting for all nodes: %+v", report.Entries())
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "Pod logging/fake-worker-7 on node worker-7") ||
+		!strings.Contains(notes[0], "bulkhead node install --loopback-clients=allow") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 // No setting helps a client of [::1], so it is a note. Who creates pods chooses the names of owners.
 func TestClientsOfTheIPv6LoopbackAreNotes(t *testing.T) {
 	var report auditreport.Report
@@ -116,9 +155,8 @@ func TestLogsOfPods(t *testing.T) {
 		"bulkhead-node-restriction-a": registrationLine, "bulkhead-node-restriction-a/previous": registrationLine,
 		"bulkhead-node-authorizer-a": secretsLine,
 	},
-		bulkheadPod("bulkhead-node-restriction-a", "node-restriction", 1),
-		bulkheadPod("bulkhead-node-authorizer-a", "node-authorizer", 1),
-		bulkheadPod("proxy-x", "kubelet-auth-proxy", 0), bulkheadPod("bulkhead-certs-a", "certificate-rotator", 0))
+		controlPlaneNode("a"), staticPod("node-restriction", "a", 1), staticPod("node-authorizer", "a", 1),
+		proxyPod("x"), staticPod("certs", "a", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +173,16 @@ func TestNoPods(t *testing.T) {
 	if _, _, err := logsOf(t, nil); err == nil || !strings.Contains(err.Error(), "bulkhead install --mode=audit") {
 		t.Errorf("error %v", err)
 	}
-	_, _, err := logsOf(t, nil, bulkheadPod("a", "node-authorizer", 0))
+	_, _, err := logsOf(t, nil, controlPlaneNode("a"), staticPod("node-authorizer", "a", 0))
 	if err == nil || !strings.Contains(err.Error(), "cannot read the log of any pod") {
 		t.Errorf("error %v", err)
 	}
-	_, _, err = logsOf(t, nil, bulkheadPod("a", "node-authorizer", 3))
+	_, _, err = logsOf(t, nil, controlPlaneNode("a"), staticPod("node-authorizer", "a", 3))
 	if err == nil || !strings.Contains(err.Error(), "cannot read the log of any pod") {
+		t.Errorf("error %v", err)
+	}
+	_, _, err = logsOf(t, nil, nodeObject("a"), staticPod("node-authorizer", "a", 0))
+	if err == nil || !strings.Contains(err.Error(), "these pods look like pods of Bulkhead, but a node may have") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -155,15 +197,15 @@ func TestMissingLogsMakeTheReportIncomplete(t *testing.T) {
 		missing string
 		want    bool
 	}{{"", false}, {"node-restriction", true}, {"node-authorizer", true}, {"kubelet-auth-proxy", false}} {
-		logs := map[string]string{}
-		var pods []runtime.Object
-		for _, name := range []string{"node-restriction", "node-authorizer", "kubelet-auth-proxy"} {
-			pods = append(pods, bulkheadPod(name, name, 0))
-			if name != tt.missing {
-				logs[name] = ""
+		logs, objects := map[string]string{}, []runtime.Object{controlPlaneNode("a")}
+		for _, pod := range []*corev1.Pod{staticPod("node-restriction", "a", 0), staticPod("node-authorizer", "a", 0),
+			proxyPod("a")} {
+			objects = append(objects, pod)
+			if pod.Spec.Containers[0].Name != tt.missing {
+				logs[pod.Name] = ""
 			}
 		}
-		p := podLogs{client: fake.NewClientset(pods...), since: time.Hour, progress: io.Discard,
+		p := podLogs{client: fake.NewClientset(objects...), since: time.Hour, progress: io.Discard,
 			report: &auditreport.Report{}, open: opened(logs), first: complete}
 		if _, _, err := p.read(t.Context()); err != nil || p.incomplete != tt.want {
 			t.Errorf("without the log of %q: incomplete %v, want %v; %v", tt.missing, p.incomplete, tt.want, err)

@@ -35,7 +35,14 @@ func printAuditInstallation(out io.Writer, base auditBase, findings []auditrepor
 func auditComments(findings []auditreport.Entry, skipped []string) string {
 	var set, rest []string
 	for _, e := range findings {
+		step := e.Setting.Remedy
+		if len(e.Setting.Fields) > 0 {
+			step = "" // Remedy is another solution than the setting
+		}
 		by := fmt.Sprintf("(%s of %s)", countOf(e.Requests, "request"), usersOf(e))
+		if len(e.Nodes) > 0 {
+			by = fmt.Sprintf("(%s of %s; reported by nodes: %s)", countOf(e.Requests, "request"), usersOf(e), nodesOf(e))
+		}
 		for _, f := range e.Setting.Fields {
 			if isSkipped(skipped, e, f) {
 				continue
@@ -44,10 +51,10 @@ func auditComments(findings []auditreport.Entry, skipped []string) string {
 			if e.Setting.Incomplete {
 				line += ". The list of keys is not complete"
 			}
-			set = append(set, line)
+			set, step = append(set, line), e.Setting.Then
 		}
-		if len(e.Setting.Fields) == 0 || e.Setting.Incomplete {
-			rest = append(rest, fmt.Sprintf("%s: %s %s", e.Rule, e.Setting.Remedy, by))
+		if step != "" {
+			rest = append(rest, fmt.Sprintf("%s: %s %s", e.Rule, step, by))
 		}
 	}
 	var b strings.Builder

@@ -80,6 +80,7 @@ func writeEntry(b *strings.Builder, e auditreport.Entry) {
 	if e.Example != nil {
 		field("Example", exampleOf(e.Example))
 	}
+	field("Nodes", nodesOf(e))
 	for i, f := range e.Setting.Fields {
 		name := "Setting"
 		if i > 0 {
@@ -90,6 +91,7 @@ func writeEntry(b *strings.Builder, e auditreport.Entry) {
 	if e.Setting.Incomplete {
 		field("Keys", "not complete: the source does not list all of them")
 	}
+	field("Then", e.Setting.Then)
 	field("Gives up", e.Setting.GivesUp)
 	field("Remedy", e.Setting.Remedy)
 }
@@ -112,6 +114,16 @@ func usersOf(e auditreport.Entry) string {
 	}
 	text += ": " + strings.Join(e.FirstUsers, ", ")
 	if e.Users > len(e.FirstUsers) || e.ManyUsers {
+		text += ", …"
+	}
+	return text
+}
+
+// nodesOf returns the nodes whose kubelet-auth-proxy has reported the findings.
+func nodesOf(e auditreport.Entry) string {
+	const most = 5
+	text := strings.Join(e.Nodes[:min(most, len(e.Nodes))], ", ")
+	if len(e.Nodes) > most {
 		text += ", …"
 	}
 	return text

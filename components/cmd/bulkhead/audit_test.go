@@ -153,6 +153,31 @@ func TestAuditInstallation(t *testing.T) {
 	}
 }
 
+// TestAuditInstallationHasTheStepsAfterTheSettings: a setting is not enough for a label of a mirror pod.
+func TestAuditInstallationHasTheStepsAfterTheSettings(t *testing.T) {
+	const labels = "must not create mirror pods with the following labels: "
+	line := strings.NewReplacer("NR-LABEL-1", "NR-MIRROR-3", "is not allowed to set the following labels: ", labels,
+		"example.com/rack", "k8s-app", `resource="nodes"`, `resource="pods"`, `namespace=""`, `namespace="ns"`).
+		Replace(registrationLine)
+	got, _, err := runAudit(t, line, "--logs=-", "-o", "installation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`#   NR-MIRROR-3: remove ["k8s-app"] from nodePolicy.mirrorPods.deniedLabelKeys (1 request`,
+		"Do this before you enforce:\n#   NR-MIRROR-3: Then add the labels k8s-app to the annotation " +
+			"node.kubernetes.io/mirror.allowed-label-keys of namespace ns: NR-MIRROR-2 denies them otherwise.",
+		"    deniedLabelKeys: []\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	if got, _, err = runAudit(t, registrationLine, "--logs=-", "-o", "installation"); err != nil ||
+		strings.Contains(got, "Do this") {
+		t.Errorf("error %v, a step after a setting that is enough:\n%s", err, got)
+	}
+}
+
 func TestAuditErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, stdin string

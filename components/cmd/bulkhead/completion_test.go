@@ -42,6 +42,9 @@ func TestCompletionOfValues(t *testing.T) {
 		{[]string{"status", "-o", ""}, "json"},
 		{[]string{"doctor", "--fix="}, "lease"},
 		{[]string{"doc"}, "doctor"},
+		{[]string{"conformance", "--"}, "--node-exec"},
+		{[]string{"conformance", "--suites=attacks", "--output"}, "--output-dir"},
+		{[]string{"conformance", "--h"}, "--help"},
 		{[]string{"completion", ""}, "fish"},
 	} {
 		if got := completed(t, tc.args...); !slices.Contains(got, tc.want) {

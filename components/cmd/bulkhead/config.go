@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
 func newConfigCommand() *cobra.Command {
@@ -29,11 +31,15 @@ is the standard input.`,
 }
 
 func newConfigPrintCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "print [FILE]",
-		Short:   "Print a file with the defaults of all absent fields, or the defaults alone",
-		Example: "  bulkhead config print > bulkhead.yaml",
-		Args:    cobra.MaximumNArgs(1),
+	var nodePolicy bool
+	cmd := &cobra.Command{
+		Use:   "print [FILE]",
+		Short: "Print a file with the defaults of all absent fields, or the defaults alone",
+		Long: `Print prints an Installation in which all fields with a default have a value, except
+nodePolicy. --node-policy prints that field.`,
+		Example: "  bulkhead config print > bulkhead.yaml\n" +
+			"  bulkhead config print --node-policy >> bulkhead.yaml",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config := &installation.Installation{APIVersion: installation.APIVersion, Kind: installation.Kind}
 			if len(args) == 1 {
@@ -42,9 +48,43 @@ func newConfigPrintCommand() *cobra.Command {
 					return err
 				}
 			}
+			if nodePolicy {
+				return printNodePolicy(cmd.OutOrStdout(), withDefaults(config).Profile)
+			}
 			return printConfig(cmd.OutOrStdout(), withDefaults(config))
 		},
 	}
+	cmd.Flags().BoolVar(&nodePolicy, "node-policy", false,
+		"Print only the field nodePolicy, with the policy that profile hardened has if the field is absent. A nodePolicy "+
+			"replaces this policy as a whole: use it as the beginning of your own.")
+	return cmd
+}
+
+// printNodePolicy prints the policy below the name of the field, so that it can be appended to a file.
+func printNodePolicy(out io.Writer, profile string) error {
+	if profile != string(controlplane.Hardened) {
+		return fmt.Errorf("cannot print a nodePolicy of profile %s: it has none by default; use a file with profile: "+
+			"hardened, or no file", profile)
+	}
+	policy, err := manifests.FS.ReadFile(manifests.RestrictionPolicy)
+	if err != nil {
+		return err
+	}
+	const head = "# The default of profile hardened. docs/configuration.md describes every field.\nnodePolicy:\n"
+	if _, err := io.WriteString(out, head); err != nil {
+		return err
+	}
+	// The comment above it is about the file on a host.
+	policy = policy[max(0, bytes.Index(policy, []byte("apiVersion:"))):]
+	for line := range bytes.Lines(policy) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			line = append([]byte("  "), line...)
+		}
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func printConfig(out io.Writer, c *installation.Installation) error {
@@ -103,11 +143,21 @@ part of an installation, so it is not compared.`,
 	return cmd
 }
 
-// printDiff returns an error if the two differ, so that a script sees it.
-func printDiff(out io.Writer, have, want *installation.Installation) error {
+// configDiff returns one line for each field with another value. If one of the two has no
+// kubelet-auth-proxy, the settings of kubelet-auth-proxy are not compared.
+func configDiff(have, want *installation.Installation) ([]string, error) {
 	have, want = withDefaults(have), withDefaults(want)
 	have.Timeout, want.Timeout = nil, nil
-	lines, err := installation.Diff(have, want)
+	if !guardsKubelets(have) || !guardsKubelets(want) {
+		have.KubeletAPI = installation.KubeletAPI{Enabled: have.KubeletAPI.Enabled}
+		want.KubeletAPI = installation.KubeletAPI{Enabled: want.KubeletAPI.Enabled}
+	}
+	return installation.Diff(have, want)
+}
+
+// printDiff returns an error if the two differ, so that a script sees it.
+func printDiff(out io.Writer, have, want *installation.Installation) error {
+	lines, err := configDiff(have, want)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
-	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
@@ -34,33 +33,17 @@ func readConfig(path string, in io.Reader) (*installation.Installation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid configuration %s:\n%w", path, err)
 	}
-	if err := validateCertificates(config.Certificates); err != nil {
-		return nil, fmt.Errorf("invalid configuration %s:\ncertificates: %w", path, err)
-	}
 	return config, nil
 }
 
-// validateCertificates checks the times that are in force: a field that is absent has its default.
-func validateCertificates(c installation.Certificates) error {
-	policy := controlPlaneCertificates
-	if c.Validity != nil {
-		policy.Validity = c.Validity.Duration
-	}
-	if c.RenewBefore != nil {
-		policy.RenewBefore = c.RenewBefore.Duration
-	}
-	return host.ValidatePolicy(policy)
-}
-
 // configFlags returns the flags of `bulkhead install` with the values of the file. A field that is
-// absent has the default value. So the installation does not depend on the one before. A flag that
-// neither the file nor the record sets is left out: the installer distinguishes that from a default.
-func configFlags(c *installation.Installation, r *controlplane.Record) map[string]string {
+// absent has the default value. So the installation does not depend on the one before.
+func configFlags(c *installation.Installation) map[string]string {
 	var modes []string
 	for _, id := range slices.Sorted(maps.Keys(c.Rules.Modes)) {
 		modes = append(modes, id+"="+c.Rules.Modes[id])
 	}
-	values := map[string]string{
+	return map[string]string{
 		"profile":                    cmp.Or(c.Profile, string(controlplane.Hardened)),
 		"image":                      cmp.Or(c.Image, defaultImage(buildVersion())),
 		"timeout":                    orDuration(c.Timeout, defaultTimeout),
@@ -82,16 +65,16 @@ func configFlags(c *installation.Installation, r *controlplane.Record) map[strin
 		nodeScopeFlag:                fmt.Sprint(c.NodeScope.Enabled),
 		customResourcesFlag:          strings.Join(c.NodeScope.CustomResources, ","),
 	}
-	if c.Rules.TerminatedPodGrace == nil && r.Extensions.TerminatedPodGrace == nil {
-		delete(values, "terminated-pod-grace")
+}
+
+// unsetFlags returns the flags that neither the file nor the record sets. The installer distinguishes
+// that from a default.
+func unsetFlags(c *installation.Installation, r *controlplane.Record) map[string]bool {
+	return map[string]bool{
+		"terminated-pod-grace":       c.Rules.TerminatedPodGrace == nil && r.Extensions.TerminatedPodGrace == nil,
+		"credential-provider-tokens": !c.Rules.CredentialProviderTokens && r.Extensions.CredentialProviderTokens == nil,
+		kubeletAPIFlag:               c.KubeletAPI.Enabled == nil && r.KubeletAPI == nil,
 	}
-	if !c.Rules.CredentialProviderTokens && r.Extensions.CredentialProviderTokens == nil {
-		delete(values, "credential-provider-tokens")
-	}
-	if c.KubeletAPI.Enabled == nil && r.KubeletAPI == nil {
-		delete(values, kubeletAPIFlag)
-	}
-	return values
 }
 
 func orDuration(d *metav1.Duration, otherwise time.Duration) string {
@@ -107,7 +90,7 @@ func (f *hostFlags) applyConfig(out io.Writer, fs *pflag.FlagSet, c *installatio
 	if err != nil {
 		return err
 	}
-	values := configFlags(c, record)
+	values, unset := configFlags(c), unsetFlags(c, record)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		flag := fs.Lookup(name)
 		if flag == nil {
@@ -115,6 +98,9 @@ func (f *hostFlags) applyConfig(out io.Writer, fs *pflag.FlagSet, c *installatio
 		}
 		if flag.Changed {
 			_, _ = fmt.Fprintf(out, "--%s=%s overrides the configuration, which has %q\n", name, flag.Value, values[name])
+			continue
+		}
+		if unset[name] {
 			continue
 		}
 		if err := fs.Set(name, values[name]); err != nil {
@@ -142,76 +128,6 @@ func configPolicy(l host.Layout, c *installation.Installation) (controlplane.Pol
 	return controlplane.Policy{Own: true, File: want}, nil
 }
 
-// installedConfig returns the configuration that installs again what is installed on this host.
-func installedConfig(l host.Layout, r *controlplane.Record) (*installation.Installation, error) {
-	c := &installation.Installation{APIVersion: installation.APIVersion, Kind: installation.Kind}
-	if r == nil {
-		c.Profile = string(controlplane.InTree)
-		return c, nil
-	}
-	c.Profile, c.Image = string(r.Profile), r.Image
-	setExtensions(c, r.Extensions)
-	// A record of an old version has no times.
-	if r.Certificates.Validity > 0 {
-		c.Certificates.Validity = &metav1.Duration{Duration: r.Certificates.Validity}
-	}
-	if r.Certificates.RenewBefore > 0 {
-		c.Certificates.RenewBefore = &metav1.Duration{Duration: r.Certificates.RenewBefore}
-	}
-	c.KubeletAPI.Enabled, c.KubeletAPI.NodeSelector = r.KubeletAPI, r.Extensions.NodeSelector
-	c.KubeletAPI.LoopbackClients = r.Extensions.LoopbackClients.String()
-	c.NodeScope.Enabled = r.NodeScope.On
-	if r.NodeScope.CustomResources != "" {
-		c.NodeScope.CustomResources = strings.Split(r.NodeScope.CustomResources, ",")
-	}
-	if err := setProxyFlags(&c.KubeletAPI, r.Extensions.ProxyFlags); err != nil {
-		return nil, err
-	}
-	return c, setInstalledPolicy(c, l, r)
-}
-
-// setExtensions sets the fields for the recorded extensions, except the flags of kubelet-auth-proxy.
-func setExtensions(c *installation.Installation, r controlplane.Extensions) {
-	if r.AuditOnly {
-		c.Mode = auditMode
-	}
-	if r.AuditFor > 0 {
-		c.AuditFor = &metav1.Duration{Duration: r.AuditFor}
-	}
-	if r.IgnoreFailures {
-		c.NodeRestriction.FailurePolicy = ignorePolicy
-	}
-	if r.DenyUnknown {
-		c.Rules.UnknownResources = denyUnknown
-	}
-	c.ServiceAccountTokens.ExtendExpiration = r.ExtendTokens
-	c.Rules.Mode, c.Rules.Modes = r.Mode, r.RuleModes
-	if grace := r.TerminatedPodGrace; grace != nil {
-		c.Rules.TerminatedPodGrace = &metav1.Duration{Duration: *grace}
-	}
-	if tokens := r.CredentialProviderTokens; tokens != nil {
-		c.Rules.CredentialProviderTokens = *tokens
-	}
-}
-
-// setInstalledPolicy sets nodePolicy if it is not the file of the profile: the user has chosen it, or
-// has edited it in place.
-func setInstalledPolicy(c *installation.Installation, l host.Layout, r *controlplane.Record) error {
-	file, exists, err := atomicfile.Read(l.RestrictionPolicy())
-	switch {
-	case err != nil:
-		return fmt.Errorf("cannot read node-restriction's configuration: %w", err)
-	case exists && (r.Policy.Own || r.Policy.Written != "" && journal.Hash(file.Data) != r.Policy.Written):
-		if err := c.SetPolicy(file.Data); err != nil {
-			return fmt.Errorf("cannot read node-restriction's configuration %s: %w", l.RestrictionPolicy(), err)
-		}
-		return nil
-	case r.Policy.Own:
-		return fmt.Errorf("cannot read node-restriction's configuration: %s does not exist", l.RestrictionPolicy())
-	}
-	return nil
-}
-
 // withDefaults returns a copy in which every field with a default has a value.
 func withDefaults(c *installation.Installation) *installation.Installation {
 	all := *c
@@ -235,9 +151,19 @@ func withDefaults(c *installation.Installation) *installation.Installation {
 		&metav1.Duration{Duration: controlPlaneCertificates.RenewBefore})
 	if profile == controlplane.Hardened {
 		all.KubeletAPI.Enabled = cmp.Or(c.KubeletAPI.Enabled, &yes)
-		all.KubeletAPI.LoopbackClients = controlplane.Extensions{AuditOnly: all.Mode == auditMode,
-			LoopbackClients: node.LoopbackClients(c.KubeletAPI.LoopbackClients)}.NodeLoopbackClients().String()
+	}
+	if guardsKubelets(&all) { // otherwise, its settings have no effect
+		inMode := controlplane.Extensions{AuditOnly: all.Mode == auditMode,
+			LoopbackClients: node.LoopbackClients(c.KubeletAPI.LoopbackClients)}
+		all.KubeletAPI.LoopbackClients = inMode.NodeLoopbackClients().String()
+		all.KubeletAPI.Authentication.X509.ExpiredRevocationLists = cmp.Or(
+			c.KubeletAPI.Authentication.X509.ExpiredRevocationLists, inMode.ExpiredRevocationLists())
 		setProxyDefaults(&all.KubeletAPI)
 	}
 	return &all
+}
+
+// guardsKubelets reports whether an Installation with defaults has kubelet-auth-proxy.
+func guardsKubelets(c *installation.Installation) bool {
+	return c.Profile == string(controlplane.Hardened) && *c.KubeletAPI.Enabled
 }

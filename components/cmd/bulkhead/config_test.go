@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ const recordOfEverything = `{"profile": "hardened", "image": "registry.example/b
 "credentialProviderTokens": true, "proxyFlags": {"authentication-token-webhook": "false",
 "authorization-webhook-cache-authorized-ttl": "1m0s"}, "nodeSelector": "pool notin (edge,gpu)",
 "loopbackClients": "allow"},
-"kubeletAPI": false, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
+"kubeletAPI": true, "nodeScope": {"on": true, "customResources": "widgets.example.com=field:spec.node"}}`
 
 // resolve returns the options of `bulkhead install` with these arguments on a host with this state.
 func resolve(t *testing.T, state string, args ...string) (controlplane.Options, string, error) {
@@ -160,7 +161,7 @@ func TestFlagsOverrideTheConfig(t *testing.T) {
 func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
 	for _, tc := range []struct{ name, config, want string }{
 		{"certificates that end before they are renewed", writeConfig(t, "certificates: {validity: 240h}\n"),
-			"certificates that live 240h0m0s cannot be renewed 720h0m0s before they end"},
+			"line 3: certificates.validity: Invalid value: \"240h0m0s\": must be more than certificates.renewBefore"},
 		{"unknown field", writeConfig(t, "imgae: a\n"), `line 3: unknown field "imgae"; did you mean "image"?`},
 		{"no file", filepath.Join(t.TempDir(), "none.yaml"), "cannot read the configuration: "},
 	} {
@@ -178,10 +179,11 @@ func TestConfigCommands(t *testing.T) {
 	same := "image: registry.example/bulkhead:v1\nauditFor: 48h\nrules: {mode: audit, modes: {NA-CSR-1: off}, " +
 		"terminatedPodGrace: 1m, credentialProviderTokens: true, unknownResources: deny}\n" +
 		"nodeRestriction: {failurePolicy: Ignore}\n" +
-		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {enabled: false, " +
+		"certificates: {validity: 48h, renewBefore: 24h}\nkubeletAPI: {" +
 		"nodeSelector: \"pool notin (edge,gpu)\", loopbackClients: allow, authentication: {webhook: {enabled: false}}, " +
 		"authorization: {webhook: {cacheAuthorizedTTL: 60s}}}\n" +
 		"nodeScope: {enabled: true, customResources: [widgets.example.com=field:spec.node]}\n"
+	withoutProxy := regexp.MustCompile("(?m)^kubeletAPI: .*$").ReplaceAllString(same, "kubeletAPI: {enabled: false}")
 	for _, tc := range []struct {
 		name, out, fails string
 		args             []string
@@ -195,6 +197,10 @@ func TestConfigCommands(t *testing.T) {
 			[]string{"diff", "--state-dir=" + state, writeConfig(t, strings.Replace(same, "head:v1", "head:v2", 1))}},
 		{"diff of another failure policy", "nodeRestriction.failurePolicy: \"Ignore\" -> \"Fail\"\n", "1 field differs",
 			[]string{"diff", "--state-dir=" + state, writeConfig(t, strings.Replace(same, "Ignore", "Fail", 1))}},
+		{"diff of kubelet-auth-proxy", "kubeletAPI.enabled: \"true\" -> \"false\"\n", "1 field differs",
+			[]string{"diff", "--state-dir=" + state, writeConfig(t, withoutProxy)}},
+		{"print a file without kubelet-auth-proxy: it stays valid", "valid\n", "",
+			[]string{"validate", printed(t, "kubeletAPI: {enabled: false}\n")}},
 		{"diff of other loopback clients", "kubeletAPI.loopbackClients: \"allow\" -> \"deny\"\n", "1 field differs",
 			[]string{"diff", "--state-dir=" + state,
 				writeConfig(t, strings.Replace(same, "loopbackClients: allow, ", "", 1))}},
@@ -212,51 +218,6 @@ func TestConfigCommands(t *testing.T) {
 			}
 			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
 				t.Errorf("error %v, want %q", err, tc.fails)
-			}
-		})
-	}
-}
-
-func TestFailurePolicyAndUnknownResources(t *testing.T) {
-	for _, tc := range []struct {
-		name, record string
-		args         []string
-		ignore, deny bool
-		fails        string
-	}{
-		{name: "first run: the defaults"},
-		{name: "later run without the flags: as before", record: recordOfEverything, ignore: true, deny: true},
-		{name: "failure policy Ignore", args: []string{"--node-restriction-failure-policy=Ignore"}, ignore: true},
-		{name: "failure policy Fail, only that", record: recordOfEverything,
-			args: []string{"--node-restriction-failure-policy=Fail"}, deny: true},
-		{name: "failure policy in lower case", args: []string{"--node-restriction-failure-policy=ignore"},
-			fails: `--node-restriction-failure-policy is "ignore", want Fail or Ignore`},
-		{name: "empty failure policy", args: []string{"--node-restriction-failure-policy="},
-			fails: `--node-restriction-failure-policy is "", want Fail or Ignore`},
-		{name: "unknown resources denied", args: []string{"--unknown-resources=deny"}, deny: true},
-		{name: "unknown resources as in a first run", record: recordOfEverything,
-			args: []string{"--unknown-resources=audit-on-newer-kubernetes"}, ignore: true},
-		{name: "unknown resources allowed", args: []string{"--unknown-resources=allow"},
-			fails: `--unknown-resources is "allow", want deny or audit-on-newer-kubernetes`},
-		{name: "file without the fields: the defaults", record: recordOfEverything,
-			args: []string{"--config=" + writeConfig(t, "profile: hardened\n")}},
-		{name: "file with the fields", args: []string{"--config=" + writeConfig(t,
-			"nodeRestriction: {failurePolicy: Ignore}\nrules: {unknownResources: deny}\n")}, ignore: true, deny: true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			state := t.TempDir()
-			if tc.record != "" {
-				writeRecord(t, state, tc.record)
-			}
-			got, _, err := resolve(t, state, tc.args...)
-			if tc.fails != "" {
-				if err == nil || err.Error() != tc.fails {
-					t.Errorf("got %v, want %s", err, tc.fails)
-				}
-				return
-			}
-			if err != nil || got.Extensions.IgnoreFailures != tc.ignore || got.Extensions.DenyUnknown != tc.deny {
-				t.Errorf("got %+v, %v", got.Extensions, err)
 			}
 		})
 	}

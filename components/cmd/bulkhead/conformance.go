@@ -8,38 +8,63 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/bulkhead-k8s/bulkhead/components/conformanceflags"
 )
 
 // conformanceProgram is a program of its own, because the suites in it are ten times as large as
 // bulkhead.
 const conformanceProgram = "bulkhead-conformance"
 
-func newConformanceCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "conformance",
-		Short: "Report which rules a cluster enforces (runs bulkhead-conformance)",
-		Long: `Conformance runs the program bulkhead-conformance, with the same flags. That program contains the end-to-end
-suites. It runs them against any cluster, with or without Bulkhead, and writes a report.
+const conformanceHelp = `Conformance runs the program bulkhead-conformance, with the same flags. That program
+contains the end-to-end suites. It runs them against any cluster, with or without Bulkhead, and writes a report.
 
-It must be in the directory of this program, or in a directory of PATH. ` + "`make conformance`" + ` builds it. For
-its flags and exit codes: bulkhead conformance --help`,
-		Example:            `  bulkhead conformance --kubeconfig=admin.conf --output-dir=report`,
+It must be in the directory of this program, or in a directory of PATH. A release has it as
+bulkhead-conformance-linux-ARCH, and ` + "`make conformance`" + ` builds it.
+
+` + conformanceflags.ExitCodes
+
+func newConformanceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "conformance",
+		Short:   "Report which rules a cluster enforces (runs bulkhead-conformance)",
+		Long:    conformanceHelp,
+		Example: `  bulkhead conformance --kubeconfig=admin.conf --output-dir=report`,
+		// bulkhead-conformance parses the flags.
 		DisableFlagParsing: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			self, err := os.Executable()
 			if err != nil {
 				return fmt.Errorf("cannot find this program: %w", err)
 			}
 			program, err := findConformance(filepath.Dir(self))
+			if err != nil && asksForHelp(args) {
+				return cmd.Help()
+			}
 			if err != nil {
 				return err
 			}
 			return syscall.Exec(program, append([]string{program}, args...), os.Environ())
 		},
 	}
+	// They are only for the help and for completion.
+	new(conformanceflags.Options).AddTo(cmd.Flags())
+	cmd.InitDefaultHelpFlag()
+	return cmd
+}
+
+// asksForHelp is true if the arguments have the flag for help. cobra does not look for it in flags that it does
+// not parse.
+func asksForHelp(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.ContainsFunc(args, func(arg string) bool { return arg == "-h" || arg == "--help" })
 }
 
 func findConformance(dir string) (string, error) {
@@ -49,8 +74,8 @@ func findConformance(dir string) (string, error) {
 	}
 	program, err := exec.LookPath(conformanceProgram)
 	if err != nil {
-		return "", fmt.Errorf("cannot find %s in %s or in PATH: build it with make conformance",
-			conformanceProgram, dir)
+		return "", fmt.Errorf("cannot find %s in %s or in PATH: install the file %s-linux-%s of the release there under the "+
+			"name %[1]s, or build it with make conformance", conformanceProgram, dir, conformanceProgram, runtime.GOARCH)
 	}
 	return filepath.Abs(program)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/node"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
@@ -88,6 +89,8 @@ func machines(t *testing.T) []machine {
 	return all
 }
 
+func (m machine) controlPlane() bool { return strings.HasSuffix(m.name, "control-plane.yaml") }
+
 // file returns the content of a file that the example writes.
 func (m machine) file(t *testing.T, path string) machineFile {
 	t.Helper()
@@ -98,12 +101,13 @@ func (m machine) file(t *testing.T, path string) machineFile {
 	return m.files[at]
 }
 
-// The order is that of docs/install.md. `bulkhead prepare` comes before kubeadm.
+// The order is that of docs/install.md. `bulkhead prepare` and the unit come before kubeadm.
 func TestMachinesRunValidCommandsInOrder(t *testing.T) {
 	const config = "--config=/etc/kubernetes/bulkhead.yaml"
 	controlPlane := []string{"bulkhead prepare --profile=hardened", "kubeadm join", "bulkhead install " + config,
-		"bulkhead node install", "bulkhead install " + config}
-	worker := []string{"kubeadm join", "bulkhead node install"}
+		"bulkhead node install --wait", "bulkhead install " + config}
+	worker := []string{"bulkhead node unit", "systemctl daemon-reload", "systemctl enable " + node.InstallUnit,
+		"kubeadm join"}
 	for _, m := range machines(t) {
 		t.Run(m.name, func(t *testing.T) {
 			script := strings.Join(m.commands, "\n")
@@ -111,14 +115,14 @@ func TestMachinesRunValidCommandsInOrder(t *testing.T) {
 			var got []string
 			for _, words := range commandsIn(script) {
 				switch words[0] {
-				case "bulkhead":
+				case "bulkhead", "systemctl":
 					got = append(got, strings.Join(words, " "))
 				case "kubeadm":
 					got = append(got, strings.Join(words[:2], " "))
 				}
 			}
 			want := worker
-			if strings.HasSuffix(m.name, "control-plane.yaml") {
+			if m.controlPlane() {
 				want = controlPlane
 				checkInstallation(t, m.file(t, "/etc/kubernetes/bulkhead.yaml").Content)
 			}
@@ -171,8 +175,45 @@ func writeProgram(t *testing.T, path, text string) {
 	}
 }
 
-func TestMachinesRetry(t *testing.T) {
+// The unit is enabled before kubeadm starts the kubelet, so a worker needs no command after it.
+func TestWorkersEnableTheUnit(t *testing.T) {
 	for _, m := range machines(t) {
+		if m.controlPlane() {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			if slices.ContainsFunc(m.files, func(f machineFile) bool { return f.Path == "/usr/local/bin/bulkhead-retry" }) {
+				t.Error("it writes a program that it does not use")
+			}
+			at := slices.IndexFunc(m.commands, func(c string) bool { return strings.Contains(c, "bulkhead node unit") })
+			if at < 0 {
+				t.Fatal("no command prints the unit")
+			}
+			dir := t.TempDir()
+			for _, name := range []string{"bulkhead", "systemctl", "kubeadm"} {
+				writeProgram(t, filepath.Join(dir, name),
+					fmt.Sprintf("#!/bin/sh\necho %s \"$*\" >>%s/runs\necho the output of %s\n", name, dir, name))
+			}
+			script := strings.ReplaceAll(strings.Join(m.commands[at:], "\n"), "/etc/systemd/system", dir)
+			if err := runIn(t, dir, script); err != nil {
+				t.Fatal(err)
+			}
+			want := "bulkhead node unit\nsystemctl daemon-reload\nsystemctl enable " + node.InstallUnit + "\nkubeadm join"
+			if runs := textOf(t, filepath.Join(dir, "runs")); !strings.HasPrefix(runs, want) {
+				t.Errorf("runs\n%s, want\n%s", runs, want)
+			}
+			if unit := textOf(t, filepath.Join(dir, node.InstallUnit)); unit != "the output of bulkhead\n" {
+				t.Errorf("%s is %q", node.InstallUnit, unit)
+			}
+		})
+	}
+}
+
+func TestControlPlanesRetry(t *testing.T) {
+	for _, m := range machines(t) {
+		if !m.controlPlane() {
+			continue
+		}
 		t.Run(m.name, func(t *testing.T) {
 			file := m.file(t, "/usr/local/bin/bulkhead-retry")
 			if file.Permissions != "0755" || file.Owner != "root:root" {
@@ -187,9 +228,9 @@ func TestMachinesRetry(t *testing.T) {
 				writeProgram(t, filepath.Join(dir, "sleep"), "#!/bin/sh\n")
 				writeProgram(t, filepath.Join(dir, "bulkhead"), fmt.Sprintf(
 					"#!/bin/sh\necho \"$*\" >>%[1]s/runs\n[ $(wc -l <%[1]s/runs) -ge %[2]d ]\n", dir, tc.succeeds))
-				err := runIn(t, dir, "bulkhead-retry bulkhead node install")
+				err := runIn(t, dir, "bulkhead-retry bulkhead install")
 				runs := textOf(t, filepath.Join(dir, "runs"))
-				if (err == nil) != (tc.succeeds == tc.trials) || runs != strings.Repeat("node install\n", tc.trials) {
+				if (err == nil) != (tc.succeeds == tc.trials) || runs != strings.Repeat("install\n", tc.trials) {
 					t.Errorf("%s: error %v, runs\n%s", tc.name, err, runs)
 				}
 			}

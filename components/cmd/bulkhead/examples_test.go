@@ -53,9 +53,11 @@ func checkProgram(args []string) error {
 var betweenCommands = map[string]bool{
 	"&&": true, "||": true, ";": true, "|": true, "!": true, "if": true, "then": true, "else": true, "fi": true,
 	"until": true, "while": true, "do": true, "done": true, "bulkhead-retry": true,
+	"timeout": true, "10m": true,
 }
 
-// commandsIn returns the commands of a shell script. It knows only the shell that the examples use.
+// commandsIn returns the commands of a shell script, without files that their output is written to. It
+// knows only the shell that the examples use.
 func commandsIn(script string) (found [][]string) {
 	var current []string
 	end := func() {
@@ -69,6 +71,9 @@ func commandsIn(script string) (found [][]string) {
 		for _, word := range strings.Fields(strings.ReplaceAll(line, ";", " ; ")) {
 			if betweenCommands[path.Base(word)] {
 				end()
+				continue
+			}
+			if strings.HasPrefix(word, ">") {
 				continue
 			}
 			current = append(current, word)
@@ -124,7 +129,8 @@ func TestExampleChecksSeeMistakes(t *testing.T) {
 		{"a value that the flag does not take", "bulkhead node install --loopback-clients=maybe", 1, false},
 		{"an argument too many", "bulkhead prepare now", 1, false},
 		{"a second command in the line", "kubeadm join && /usr/local/bin/bulkhead nod; true", 1, false},
-		{"after the retry", "bulkhead-retry bulkhead node install", 1, true},
+		{"after the retry", "bulkhead-retry bulkhead install", 1, true},
+		{"output to a file", "bulkhead node unit >a.service", 1, true},
 		{"the body of a loop", "until bulkhead status; do bulkhead renew; done", 2, false},
 		{"a comment", "true # bulkhead nothing", 0, true},
 		{"another program", "kubeadm bulkhead nothing", 0, true},

@@ -127,7 +127,7 @@ func (f *hostFlags) installer(out io.Writer) (*controlplane.Installer, error) {
 	}
 	return &controlplane.Installer{
 		Engine: engine.Engine{Out: out, Now: time.Now, Poll: 500 * time.Millisecond, Lock: f.layout.Lock},
-		Layout: f.layout, Version: buildVersion(),
+		Layout: f.layout, Version: buildVersion(), Committed: commitTime(),
 		Server: client, Objects: client, Kubeadm: client, Namespaces: client, Nodes: client, MirrorPods: client,
 		ConfigMaps:  client.Kubernetes.CoreV1().ConfigMaps(metav1.NamespaceSystem),
 		Leases:      client.Kubernetes.CoordinationV1().Leases(metav1.NamespaceSystem),
@@ -154,14 +154,15 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 	// rejects it.
 	policy, opened, bad := controlplane.MirrorPodPolicy(f.layout, o)
 	findings, err := preflight.Run(ctx, preflight.Input{
-		Policy:              policy,
-		Opened:              opened,
+		Policy: policy, Opened: opened,
 		Modes:               o.Extensions.Modes(o.Profile),
 		GuardsKubelets:      o.GuardsKubelets(),
 		NodeSelector:        o.Extensions.NodeSelector,
 		LoopbackClients:     o.Extensions.LoopbackClients,
+		StreamIdleTimeout:   o.Extensions.StreamIdleTimeout(),
 		ExactTokens:         o.Profile == controlplane.Hardened && !o.Extensions.ExtendTokens,
 		AuditOnly:           o.Extensions.AuditOnly,
+		Enforces:            record != nil && record.Profile == controlplane.Hardened && !record.Extensions.AuditOnly,
 		IgnoreFailures:      o.Extensions.IgnoreFailures,
 		DenyUnknown:         o.Extensions.DenyUnknown,
 		Accepted:            f.ignored,

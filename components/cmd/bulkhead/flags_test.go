@@ -72,3 +72,48 @@ func writeRecord(t *testing.T, state, record string) {
 		t.Fatal(err)
 	}
 }
+
+func TestFailurePolicyAndUnknownResources(t *testing.T) {
+	for _, tc := range []struct {
+		name, record string
+		args         []string
+		ignore, deny bool
+		fails        string
+	}{
+		{name: "first run: the defaults"},
+		{name: "later run without the flags: as before", record: recordOfEverything, ignore: true, deny: true},
+		{name: "failure policy Ignore", args: []string{"--node-restriction-failure-policy=Ignore"}, ignore: true},
+		{name: "failure policy Fail, only that", record: recordOfEverything,
+			args: []string{"--node-restriction-failure-policy=Fail"}, deny: true},
+		{name: "failure policy in lower case", args: []string{"--node-restriction-failure-policy=ignore"},
+			fails: `--node-restriction-failure-policy is "ignore", want Fail or Ignore`},
+		{name: "empty failure policy", args: []string{"--node-restriction-failure-policy="},
+			fails: `--node-restriction-failure-policy is "", want Fail or Ignore`},
+		{name: "unknown resources denied", args: []string{"--unknown-resources=deny"}, deny: true},
+		{name: "unknown resources as in a first run", record: recordOfEverything,
+			args: []string{"--unknown-resources=audit-on-newer-kubernetes"}, ignore: true},
+		{name: "unknown resources allowed", args: []string{"--unknown-resources=allow"},
+			fails: `--unknown-resources is "allow", want deny or audit-on-newer-kubernetes`},
+		{name: "file without the fields: the defaults", record: recordOfEverything,
+			args: []string{"--config=" + writeConfig(t, "profile: hardened\n")}},
+		{name: "file with the fields", args: []string{"--config=" + writeConfig(t,
+			"nodeRestriction: {failurePolicy: Ignore}\nrules: {unknownResources: deny}\n")}, ignore: true, deny: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			state := t.TempDir()
+			if tc.record != "" {
+				writeRecord(t, state, tc.record)
+			}
+			got, _, err := resolve(t, state, tc.args...)
+			if tc.fails != "" {
+				if err == nil || err.Error() != tc.fails {
+					t.Errorf("got %v, want %s", err, tc.fails)
+				}
+				return
+			}
+			if err != nil || got.Extensions.IgnoreFailures != tc.ignore || got.Extensions.DenyUnknown != tc.deny {
+				t.Errorf("got %+v, %v", got.Extensions, err)
+			}
+		})
+	}
+}

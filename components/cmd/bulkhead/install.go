@@ -135,6 +135,9 @@ func (f *installFlags) resolve(fs *pflag.FlagSet, in io.Reader, out io.Writer) (
 		if err := f.applyConfig(out, fs, file); err != nil {
 			return f.options, err
 		}
+		if err := f.printChanges(out, file); err != nil {
+			return f.options, err
+		}
 	}
 	for _, name := range f.ignored {
 		if !slices.Contains(preflight.Acceptable(), name) {
@@ -156,6 +159,28 @@ func (f *installFlags) resolve(fs *pflag.FlagSet, in io.Reader, out io.Writer) (
 		f.options.Policy, err = configPolicy(f.layout, file)
 	}
 	return f.options, err
+}
+
+// printChanges prints what the file changes in what is installed on this host. So a user sees a setting
+// that the file has lost.
+func (f *hostFlags) printChanges(out io.Writer, file *installation.Installation) error {
+	record, err := controlplane.ReadRecord(f.layout)
+	if err != nil || record == nil {
+		return err
+	}
+	var lines []string
+	have, err := installedConfig(f.layout, record)
+	if err == nil {
+		lines, err = configDiff(have, file)
+	}
+	switch {
+	case err != nil: // the installation may repair it
+		_, err = fmt.Fprintf(out, "cannot compare the configuration with what is installed on this host: %v\n", err)
+	case len(lines) > 0:
+		_, err = fmt.Fprintf(out, "the configuration changes what is installed on this host:\n  %s\n",
+			strings.Join(lines, "\n  "))
+	}
+	return err
 }
 
 // remember sets options whose flags are not set to the recorded values of the installation on this

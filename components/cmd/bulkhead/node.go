@@ -88,7 +88,8 @@ func newNodeInstallCommand() *cobra.Command {
 certificate and no other, listen on 127.0.0.1 and serve with a certificate of the
 cluster; and restarts the kubelet, which takes a few seconds. Pods go on running.
 Units of systemd keep what the proxy reads up to date, and replace its certificate
-every day, with this program: it has to stay where it is.
+every day, with this program: it has to stay where it is, and only root may be able to
+replace it.
 
 Run bulkhead install on a control-plane host first: it approves the
 kubelet's serving certificate and runs the proxy. Install refuses a node for which the
@@ -135,6 +136,9 @@ func installNode(cmd *cobra.Command, common nodeFlags, options node.Options, wai
 	}
 	installer, err := common.installer(cmd.OutOrStdout())
 	if err != nil {
+		return err
+	}
+	if err := host.CheckProgram(installer.Program); err != nil {
 		return err
 	}
 	if wait {

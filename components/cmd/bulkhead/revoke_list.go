@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
 	"github.com/bulkhead-k8s/bulkhead/components/revocationlist"
 )
@@ -92,7 +93,7 @@ func printRevoked(out io.Writer, entries []revocationlist.Entry, crls []revokedC
 		if err := revocationlist.CheckID(entry.ID); err != nil {
 			comment = "NOT REVOKED: " + err.Error()
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\n", entry.ID, comment)
+		_, _ = fmt.Fprintf(table, "%s\t%s\n", webhook.Loggable(entry.ID), webhook.Loggable(comment))
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -5,6 +5,7 @@ package main
 
 import (
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,3 +65,12 @@ also has the exit code 2 says what it means.`,
 
 // buildVersion returns the version from the linker flags, or "dev" without them.
 func buildVersion() string { return version.Get().Version }
+
+// commitTime returns the time of the commit of this program, or "" if it is not known.
+func commitTime() string {
+	date := version.Get().BuildDate
+	if _, err := time.Parse(time.RFC3339, date); err != nil {
+		return ""
+	}
+	return date
+}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
 func newScopeListCommand() *cobra.Command {
@@ -100,7 +102,7 @@ func scopeTable(out io.Writer, accounts []scopedAccount, hosts []scopeHost) erro
 		_, _ = fmt.Fprintln(table, "NAMESPACE\tSERVICEACCOUNT\tRESOURCES\tMODE\tAUTHORIZATION\tADMISSION\tOLDER PODS")
 		for _, a := range accounts {
 			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-				a.Namespace, a.ServiceAccount, shortCell(a.Resources), a.Mode, a.Authorization, a.Admission,
+				a.Namespace, a.ServiceAccount, shortCell(webhook.Loggable(a.Resources)), a.Mode, a.Authorization, a.Admission,
 				countOrNone(a.OlderPods))
 		}
 		if err := table.Flush(); err != nil {
@@ -115,7 +117,7 @@ func scopeTable(out io.Writer, accounts []scopedAccount, hosts []scopeHost) erro
 	}
 	for _, h := range hosts {
 		if h.Problem != "" {
-			_, _ = fmt.Fprintf(out, "%s: %s\n", h.Node, h.Problem)
+			_, _ = fmt.Fprintf(out, "%s: %s\n", webhook.Loggable(h.Node), webhook.Loggable(h.Problem))
 		}
 	}
 	return nil

@@ -4,19 +4,19 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/auditlog"
 	"github.com/bulkhead-k8s/bulkhead/components/why"
 )
 
@@ -27,9 +27,11 @@ USER VERB RESOURCE asks the cluster: the API server's own authorizers, with a
 SubjectAccessReview. With -f, a dry run as the user also asks admission. Your user needs the
 right to create subjectaccessreviews, and for -f to impersonate the user. Nothing is changed.
 
-MESSAGE is the text of an error, or one line of the API server's audit log. Why explains
-it without a cluster. With --live, --kubeconfig or --context it also asks the cluster about
-the request in the text. - reads the text from standard input.
+MESSAGE is the text of an error: from kubectl, an event of a pod, a log line of the kubelet, or
+one line of the API server's audit log. Text around the error does not matter. Why explains it
+without a cluster. With --live, --kubeconfig or --context it also asks the cluster about the
+request in the text. --node-name, --as-group and --field-selector complete that request.
+- reads the text from standard input.
 
 Exit code: 0 if the cluster allows the request, or if a text was explained without a cluster;
 2 if the cluster denies the request; 1 for an error.`
@@ -43,8 +45,18 @@ type whyCommand struct {
 	selector      string
 	file          string
 	live          bool
+	timeout       time.Duration
 	output        string
 }
+
+const (
+	// whyTimeout is the longest time of one request.
+	whyTimeout = 15 * time.Second
+	// whyMaxTimeout bounds the flag.
+	whyMaxTimeout = time.Hour
+	// whyRequests bounds the time of all requests: pages of a large cluster need several.
+	whyRequests = 8
+)
 
 // deniedError is the error of a command that has run, and whose answer is that the request is denied.
 type deniedError struct{}
@@ -76,6 +88,8 @@ func newWhyCommand() *cobra.Command {
 	fs.StringVarP(&c.file, "filename", "f", "",
 		"A file with the object to write, in YAML or JSON; - is standard input. It is sent as a dry run.")
 	fs.BoolVar(&c.live, "live", false, "For a MESSAGE: also ask the cluster of the default kubeconfig.")
+	fs.DurationVar(&c.timeout, "request-timeout", whyTimeout, fmt.Sprintf("The longest time that one request to the API "+
+		"server may take. All requests may take %d times as long.", whyRequests))
 	addOutputFlag(cmd, &c.output, "table", "json", "yaml")
 	return cmd
 }
@@ -92,32 +106,7 @@ func (c *whyCommand) run(cmd *cobra.Command, args []string) error {
 	if isRequest(args) {
 		return c.ask(cmd, &why.Request{Verb: strings.ToLower(args[1])}, args)
 	}
-	text := strings.Join(args, " ")
-	if text == "-" {
-		var err error
-		if text, err = readText(cmd.InOrStdin()); err != nil {
-			return err
-		}
-	}
-	denial, err := parseText(text)
-	if err != nil {
-		return err
-	}
-	if c.file != "" {
-		return errors.New("cannot use -f with a message: give USER VERB RESOURCE and -f")
-	}
-	if !c.live && !c.given() {
-		answer, err := why.Explain(denial)
-		if err != nil {
-			return err
-		}
-		return c.print(cmd.OutOrStdout(), answer)
-	}
-	if denial.Request == nil {
-		return errors.New("cannot ask the cluster: the message does not name the user, the verb and the resource; give " +
-			"USER VERB RESOURCE, or leave out --live")
-	}
-	return c.ask(cmd, denial.Request, nil)
+	return c.explain(cmd, args)
 }
 
 // isRequest is true for USER VERB RESOURCE [NAME]. A message has other words, or is one argument.
@@ -128,62 +117,61 @@ func isRequest(args []string) bool {
 	return !slices.ContainsFunc(args, func(arg string) bool { return strings.ContainsAny(arg, " \t\n\"[") })
 }
 
-// readText reads a message or a line of an audit log.
-func readText(in io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(in, auditlog.MaxLine+2))
-	if err != nil {
-		return "", fmt.Errorf("cannot read standard input: %w; give the message as an argument", err)
-	}
-	if len(data) > auditlog.MaxLine+1 {
-		return "", errors.New("cannot read standard input: it is longer than 8 MiB; give one line of the audit log")
-	}
-	return string(data), nil
-}
-
-func parseText(text string) (why.Denial, error) {
-	if strings.TrimSpace(text) == "" {
-		return why.Denial{}, errors.New("cannot explain an empty message: give the text of an error, or USER VERB RESOURCE")
-	}
-	if why.IsEvent([]byte(text)) {
-		return why.ParseEvent([]byte(text))
-	}
-	return why.ParseMessage(text), nil
-}
-
 // ask asks the cluster. args are USER VERB RESOURCE [NAME]; without them, the request is complete.
-func (c *whyCommand) ask(cmd *cobra.Command, r *why.Request, args []string) error {
-	loader := c.loader()
-	config, err := c.config(loader)
-	if err != nil {
-		return fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
+// notes are added to the answer.
+func (c *whyCommand) ask(cmd *cobra.Command, r *why.Request, args []string, notes ...string) error {
+	if c.timeout <= 0 || c.timeout > whyMaxTimeout {
+		return fmt.Errorf("invalid --request-timeout=%v: it must be more than 0, and at most 1h; give a time such as %v",
+			c.timeout, whyTimeout)
 	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
-	}
-	asker := why.Asker{Client: client, Metrics: why.ReadMetrics(client)}
-	if args != nil {
-		if err := c.complete(cmd, client, loader, r, args); err != nil {
-			return err
-		}
-	}
-	if c.file != "" {
-		if asker.Write, err = c.dryRun(cmd.InOrStdin(), config, r); err != nil {
-			return err
-		}
-	}
-	answer, err := asker.Ask(cmd.Context(), r)
+	progress := startProgress(cmd.ErrOrStderr())
+	progress.step("with the API server", 0, 1)
+	answer, problems, err := c.answer(cmd, r, args)
+	progress.stop()
+	_, _ = fmt.Fprint(cmd.ErrOrStderr(), problems)
 	if err != nil {
 		return err
 	}
+	answer.Notes = append(answer.Notes, notes...)
 	if err := c.print(cmd.OutOrStdout(), answer); err != nil || answer.Outcome == why.Allowed {
 		return err
 	}
 	return deniedError{}
 }
 
+// answer returns the cluster's answer. problems is what the user must know about the question.
+func (c *whyCommand) answer(cmd *cobra.Command, r *why.Request, args []string) (a *why.Answer, problems string,
+	err error) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), whyRequests*c.timeout)
+	defer cancel()
+	loader := c.loader()
+	config, err := c.config(loader)
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
+	}
+	config.Timeout = c.timeout
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot connect to the cluster: %w; check the kubeconfig", err)
+	}
+	asker := why.Asker{Client: client, FromText: args == nil, Metrics: why.ReadMetrics(client)}
+	var unknown strings.Builder
+	if args != nil {
+		if err := c.complete(&unknown, client, loader, r, args); err != nil {
+			return nil, unknown.String(), err
+		}
+	}
+	if c.file != "" {
+		if asker.Write, err = c.dryRun(cmd.InOrStdin(), config, r); err != nil {
+			return nil, unknown.String(), err
+		}
+	}
+	a, err = asker.Ask(ctx, r)
+	return a, unknown.String(), err
+}
+
 // complete sets the parts of the request from the arguments and flags.
-func (c *whyCommand) complete(cmd *cobra.Command, client kubernetes.Interface, loader clientcmd.ClientConfig,
+func (c *whyCommand) complete(problems io.Writer, client kubernetes.Interface, loader clientcmd.ClientConfig,
 	r *why.Request, args []string) error {
 	if err := r.As(args[0], c.who); err != nil {
 		return err
@@ -196,7 +184,7 @@ func (c *whyCommand) complete(cmd *cobra.Command, client kubernetes.Interface, l
 		fallback, _, _ = loader.Namespace()
 	}
 	r.Namespace, r.FieldSelector = c.namespace, c.selector
-	return r.Resolve(client.Discovery(), args[2], fallback, cmd.ErrOrStderr())
+	return r.Resolve(client.Discovery(), args[2], fallback, problems)
 }
 
 func (c *whyCommand) print(out io.Writer, answer *why.Answer) error {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
 	"github.com/bulkhead-k8s/bulkhead/components/why"
 )
@@ -47,6 +48,7 @@ func (f *clusterFlags) config(loader clientcmd.ClientConfig) (*rest.Config, erro
 	if err != nil {
 		return nil, err
 	}
+	cluster.LimitKubelets(config)
 	config.QPS = -1 // the number of requests is small, so they need no throttle
 	return config, nil
 }

@@ -32,8 +32,8 @@ const canaryNode = "bulkhead-canary"
 type Client struct {
 	Kubernetes kubernetes.Interface
 	dynamic    dynamic.Interface
-	// configz returns the configuration of a node's kubelet.
-	configz func(ctx context.Context, node string) ([]byte, error)
+	// kubelet gets a path of a node's kubelet.
+	kubelet func(ctx context.Context, node, path string) ([]byte, error)
 }
 
 // New reads the administrator's kubeconfig and connects to the API server at endpoint.
@@ -53,6 +53,8 @@ func New(kubeconfig, endpoint string) (*Client, error) {
 
 // NewForConfig connects to the API server that config names.
 func NewForConfig(config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	LimitKubelets(config)
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -61,21 +63,17 @@ func NewForConfig(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Kubernetes: typed, dynamic: untyped, configz: configzOf(typed.CoreV1().RESTClient())}, nil
+	return &Client{Kubernetes: typed, dynamic: untyped, kubelet: kubeletOf(typed.CoreV1().RESTClient())}, nil
 }
 
-// mostConfigz bounds the answer of a kubelet, in bytes. A real one has about 5 kB. A longer one is cut, so it
-// cannot be decoded.
-const mostConfigz = 1 << 20
-
-func configzOf(client rest.Interface) func(context.Context, string) ([]byte, error) {
-	return func(ctx context.Context, node string) ([]byte, error) {
-		answer, err := client.Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("configz").Stream(ctx)
+func kubeletOf(client rest.Interface) func(context.Context, string, string) ([]byte, error) {
+	return func(ctx context.Context, node, path string) ([]byte, error) {
+		answer, err := client.Get().Resource("nodes").Name(node).SubResource("proxy").Suffix(path).Stream(ctx)
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = answer.Close() }()
-		return io.ReadAll(io.LimitReader(answer, mostConfigz))
+		return io.ReadAll(answer)
 	}
 }
 

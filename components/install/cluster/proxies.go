@@ -23,10 +23,10 @@ import (
 const proxyDaemonSet = "bulkhead-kubelet-auth-proxy"
 
 const (
-	// configzTimeout bounds the time that one kubelet may take. configzAtOnce limits the kubelets that
+	// kubeletTimeout bounds the time of one request to a kubelet. kubeletsAtOnce limits the kubelets that
 	// are asked at one time.
-	configzTimeout = 5 * time.Second
-	configzAtOnce  = 16
+	kubeletTimeout = 5 * time.Second
+	kubeletsAtOnce = 16
 	// maxCause bounds the text of an error, which can come from a kubelet. It is in bytes.
 	maxCause = 512
 )
@@ -40,30 +40,45 @@ func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	proxied := EachKubelet(nodes, func(node string) string {
+		loopback, err := c.listensOnLoopback(ctx, node)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("%s (cannot ask its kubelet: %s)", node, webhook.Printable(err.Error(), maxCause))
+		case loopback:
+			return node
+		}
+		return ""
+	})
+	return slices.DeleteFunc(proxied, func(node string) bool { return node == "" }), ctx.Err()
+}
+
+// EachKubelet calls ask for each node, for at most 16 nodes at one time. The results are in the order of the
+// nodes.
+func EachKubelet[N, T any](nodes []N, ask func(N) T) []T {
 	var group errgroup.Group
-	group.SetLimit(configzAtOnce)
-	proxied := make([]string, len(nodes))
+	group.SetLimit(kubeletsAtOnce)
+	results := make([]T, len(nodes))
 	for i, node := range nodes {
 		group.Go(func() error {
-			loopback, err := c.listensOnLoopback(ctx, node)
-			switch {
-			case err != nil:
-				proxied[i] = fmt.Sprintf("%s (cannot ask its kubelet: %s)", node, webhook.Printable(err.Error(), maxCause))
-			case loopback:
-				proxied[i] = node
-			}
+			results[i] = ask(node)
 			return nil
 		})
 	}
-	_ = group.Wait() // the errors are in proxied
-	return slices.DeleteFunc(proxied, func(node string) bool { return node == "" }), ctx.Err()
+	_ = group.Wait() // there are no errors
+	return results
+}
+
+// GetKubelet gets a path of a node's kubelet through the API server, within 5 s.
+func (c *Client) GetKubelet(ctx context.Context, node, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, kubeletTimeout)
+	defer cancel()
+	return c.kubelet(ctx, node, path)
 }
 
 // Configz returns the running configuration of a node's kubelet, which it reads through the API server.
 func (c *Client) Configz(ctx context.Context, node string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, configzTimeout)
-	defer cancel()
-	return c.configz(ctx, node)
+	return c.GetKubelet(ctx, node, "configz")
 }
 
 // listensOnLoopback reads the address of the kubelet from its running configuration.

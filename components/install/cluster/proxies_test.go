@@ -4,10 +4,13 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -50,7 +53,7 @@ func TestProxiedNodes(t *testing.T) {
 			[]string{"worker (cannot ask its kubelet: reading its /configz: unexpected end of JSON input)"}},
 	} {
 		client := &Client{Kubernetes: fake.NewClientset(proxyPod("worker", tc.owner, tc.ready)),
-			configz: func(context.Context, string) ([]byte, error) { return []byte(tc.configz), tc.err }}
+			kubelet: func(context.Context, string, string) ([]byte, error) { return []byte(tc.configz), tc.err }}
 		got, err := client.ProxiedNodes(t.Context())
 		if diff := cmp.Diff(tc.want, append([]string{}, got...)); diff != "" || err != nil {
 			t.Errorf("%s: error %v; -want +got:\n%s", tc.name, err, diff)
@@ -76,15 +79,32 @@ func TestNodesWithout(t *testing.T) {
 
 // A compromised kubelet does not fill the memory of the installer.
 func TestLongAnswersOfKubeletsAreCut(t *testing.T) {
+	var sent atomic.Int32 // MiB of the answer with status 500
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/v1/nodes/long/proxy/configz" {
-			_, _ = w.Write(make([]byte, 2*mostConfigz))
+			_, _ = w.Write(make([]byte, 2*mostAnswer))
+			return
+		}
+		if r.URL.Path == "/api/v1/nodes/failing/proxy/configz" {
+			if encoding := r.Header.Get("Accept-Encoding"); encoding != "identity" {
+				t.Errorf("the request accepts the encoding %q", encoding)
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+			for part := bytes.Repeat([]byte("x"), 1<<20); sent.Load() < 100; sent.Add(1) {
+				if _, err := w.Write(part); err != nil {
+					return
+				}
+			}
 			return
 		}
 		http.Error(w, "stopped", http.StatusServiceUnavailable)
 	})
-	if data, err := client.Configz(t.Context(), "long"); err != nil || len(data) != mostConfigz {
+	if data, err := client.Configz(t.Context(), "long"); err != nil || len(data) != mostAnswer {
 		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+	// The system's buffers take some MiB.
+	if _, err := client.Configz(t.Context(), "failing"); err == nil || sent.Load() > 50 {
+		t.Errorf("got error %v after %d MiB", err, sent.Load())
 	}
 	if data, err := client.Configz(t.Context(), "stopped"); err == nil {
 		t.Errorf("got %q without an error", data)
@@ -95,12 +115,31 @@ func TestProxiedNodesAreSorted(t *testing.T) {
 	client := &Client{
 		Kubernetes: fake.NewClientset(proxyPod("worker-2", proxyDaemonSet, corev1.ConditionTrue),
 			proxyPod("worker-1", proxyDaemonSet, corev1.ConditionTrue)),
-		configz: func(context.Context, string) ([]byte, error) {
+		kubelet: func(context.Context, string, string) ([]byte, error) {
 			return []byte(`{"kubeletconfig":{"address":"127.0.0.1"}}`), nil
 		},
 	}
 	got, err := client.ProxiedNodes(t.Context())
 	if diff := cmp.Diff([]string{"worker-1", "worker-2"}, got); diff != "" || err != nil {
 		t.Errorf("error %v; -want +got:\n%s", err, diff)
+	}
+}
+
+func TestAtMost16KubeletsAreAskedAtOneTime(t *testing.T) {
+	var running, most atomic.Int32
+	nodes := make([]int, 100)
+	for i := range nodes {
+		nodes[i] = i
+	}
+	got := EachKubelet(nodes, func(node int) int {
+		if now := running.Add(1); now > most.Load() {
+			most.Store(now)
+		}
+		time.Sleep(time.Millisecond)
+		running.Add(-1)
+		return node
+	})
+	if diff := cmp.Diff(nodes, got); diff != "" || most.Load() > 16 {
+		t.Errorf("%d at one time, want at most 16; -want +got:\n%s", most.Load(), diff)
 	}
 }

@@ -72,7 +72,7 @@ func (p *plan) checkVersions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	notes, err := hosts.CheckVersion(p.Version, entries)
+	notes, err := hosts.CheckVersion(hosts.Program{Version: p.Version, Committed: p.Committed}, entries)
 	for _, note := range notes {
 		p.Note("%s", note)
 	}
@@ -104,8 +104,8 @@ func (p *plan) entry() (string, error) {
 	if enforced.AuditOnly {
 		mode, enforced.AuditOnly = hosts.Audit, false
 	}
-	h := hosts.Host{Version: p.Version, Profile: string(p.Profile), Mode: mode, Image: p.Image, ConfigHash: config,
-		Modes: enforced.In(p.Profile), Wiring: wiring, VerifyKubelets: p.record.VerifyKubelets,
+	h := hosts.Host{Version: p.Version, Committed: p.Committed, Profile: string(p.Profile), Mode: mode, Image: p.Image,
+		ConfigHash: config, Modes: enforced.In(p.Profile), Wiring: wiring, VerifyKubelets: p.record.VerifyKubelets,
 		AdmissionConfig: p.record.APIServer.Admission.ConfigFile}
 	if h.AdmissionConfig != "" {
 		// Other hosts accept only such a path. kube-apiserver's container starts in the directory /.

@@ -108,7 +108,12 @@ func (o Options) validate() error {
 			"NodeRestriction check the writes of nodes while node-restriction is unavailable. For profile %s, add "+
 			"--node-restriction-failure-policy=Fail", Hardened, o.Profile)
 	}
-	return errors.Join(mode, failurePolicy, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(),
+	var tokens error
+	if o.Extensions.AuditOnly && o.GuardsKubelets() && o.Extensions.deniesTokens() {
+		tokens = fmt.Errorf("--mode=audit does not allow --kubelet-auth-proxy-flags=%s=false: kubelet-auth-proxy would "+
+			"answer every token with 401. Remove the flag, or add --mode=enforce", tokenFlag)
+	}
+	return errors.Join(mode, failurePolicy, tokens, host.ValidatePolicy(o.Certificates), o.Extensions.Validate(),
 		o.Policy.Validate(), o.NodeScope.Validate())
 }
 

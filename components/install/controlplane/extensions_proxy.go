@@ -4,9 +4,11 @@
 package controlplane
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,15 +17,24 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authz"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/crl"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/proxy"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
+// These flags of kubelet-auth-proxy have a meaning for the installer.
+const (
+	tokenFlag   = "authentication-token-webhook"
+	expiredFlag = "client-crl-expired"
+	idleFlag    = "streaming-connection-idle-timeout"
+)
+
 // settableProxyFlags are the flags of kubelet-auth-proxy that the user may set. The others belong to
-// the installation.
+// the installation, or could open the kubelets' API: --anonymous-auth and --authorization-mode.
 var settableProxyFlags = []string{
-	"authentication-token-webhook", "authentication-token-webhook-cache-ttl",
+	tokenFlag, "authentication-token-webhook-cache-ttl",
 	"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
-	"client-crl-expired", "streaming-connection-idle-timeout",
+	expiredFlag, idleFlag,
 }
 
 // proxyFlags are the flags of kubelet-auth-proxy that depend on the options. One DaemonSet has them,
@@ -38,7 +49,7 @@ func (b Extensions) validateProxyFlags() []error {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	who.AddFlags(fs)
 	may.AddFlags(fs)
-	idle := fs.Duration("streaming-connection-idle-timeout", time.Hour, "")
+	idle := fs.Duration(idleFlag, time.Hour, "")
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(b.ProxyFlags)) {
 		if !slices.Contains(settableProxyFlags, name) {
@@ -50,7 +61,7 @@ func (b Extensions) validateProxyFlags() []error {
 		}
 	}
 	if *idle <= 0 {
-		problems = append(problems, fmt.Errorf("--streaming-connection-idle-timeout is %v, want more than 0", *idle))
+		problems = append(problems, fmt.Errorf("--%s is %v, want more than 0", idleFlag, *idle))
 	}
 	return slices.Concat(problems, who.Validate(), may.Validate())
 }
@@ -85,7 +96,36 @@ func (b Extensions) proxyModes() (map[string]string, error) {
 	pairs := Extensions{RuleModes: modes}.pairs()
 	values := map[string]string{"mode": mode.String(), "rule-mode": strings.Join(pairs, ",")}
 	maps.Copy(values, b.ProxyFlags)
+	if b.AuditOnly {
+		values[expiredFlag] = b.ExpiredRevocationLists()
+	}
 	return values, nil
+}
+
+// ExpiredRevocationLists returns the decision for certificates of a CA whose revocation list has
+// expired: the setting, or its default. In mode audit, the default is allow: a kubelet reads no lists,
+// so it allowed these certificates.
+func (b Extensions) ExpiredRevocationLists() string {
+	otherwise := crl.Refuse
+	if b.AuditOnly {
+		otherwise = crl.Allow
+	}
+	return cmp.Or(b.ProxyFlags[expiredFlag], otherwise)
+}
+
+// StreamIdleTimeout returns how long kubelet-auth-proxy keeps an idle stream. It ignores an invalid
+// setting, which Validate reports.
+func (b Extensions) StreamIdleTimeout() time.Duration {
+	if idle, err := time.ParseDuration(b.ProxyFlags[idleFlag]); err == nil {
+		return idle
+	}
+	return proxy.DefaultLimits().StreamIdle
+}
+
+// deniesTokens reports whether kubelet-auth-proxy answers every token with 401.
+func (b Extensions) deniesTokens() bool {
+	accepts, err := strconv.ParseBool(b.ProxyFlags[tokenFlag])
+	return err == nil && !accepts
 }
 
 // audited returns the settings with which no optional rule is enforced, if the installation only

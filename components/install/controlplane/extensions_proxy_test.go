@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -163,6 +164,7 @@ func TestFlagsOfTheProxiesAreChecked(t *testing.T) {
 		{"expired revocation lists, no such decision", "client-crl-expired", "deny", `"deny", want refuse or allow`},
 		{"no tokens", "authentication-token-webhook", "false", ""},
 		{"flag of the installation", "client-ca-file", "/tmp/ca.crt", `"client-ca-file" cannot be set`},
+		{"flag that accepts anonymous requests", "anonymous-auth", "true", `"anonymous-auth" cannot be set`},
 		{"flag that allows all", "authorization-mode", "AlwaysAllow", `"authorization-mode" cannot be set`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -171,5 +173,73 @@ func TestFlagsOfTheProxiesAreChecked(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestModeAuditNeedsTokens(t *testing.T) {
+	tokens := func(value string) map[string]string {
+		return map[string]string{"authentication-token-webhook": value}
+	}
+	for _, tc := range []struct {
+		name    string
+		audit   bool
+		flags   map[string]string
+		kubelet *bool
+		refused bool
+	}{
+		{"no tokens, mode audit: refused", true, tokens("false"), nil, true},
+		{"no tokens written as 0, mode audit: refused", true, tokens("0"), nil, true},
+		{"no tokens, mode enforce", false, tokens("false"), nil, false},
+		{"tokens, mode audit", true, tokens("true"), nil, false},
+		{"unset, mode audit", true, nil, nil, false},
+		{"no tokens, mode audit without kubelet-auth-proxy", true, tokens("false"), new(false), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := said(Extensions{AuditOnly: tc.audit, ProxyFlags: tc.flags})
+			o.KubeletAPI = tc.kubelet
+			err := o.validate()
+			if (err != nil) != tc.refused {
+				t.Errorf("got %v, refused: want %v", err, tc.refused)
+			}
+			if tc.refused {
+				mentions(t, err, "--mode=audit does not allow --kubelet-auth-proxy-flags=authentication-token-webhook=false")
+			}
+		})
+	}
+}
+
+func TestExpiredRevocationLists(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		audit bool
+		set   string
+		// want is the decision, and flag the value of the proxy's flag, empty if it is not set.
+		want, flag string
+	}{
+		{"unset, mode enforce: the proxy's default", false, "", "refuse", ""},
+		{"unset, mode audit: allow", true, "", "allow", "allow"},
+		{"refuse, mode audit: refuse", true, "refuse", "refuse", "refuse"},
+		{"allow, mode enforce: allow", false, "allow", "allow", "allow"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := Extensions{AuditOnly: tc.audit}
+			if tc.set != "" {
+				b.ProxyFlags = map[string]string{"client-crl-expired": tc.set}
+			}
+			values, err := b.proxyModes()
+			must(t, err)
+			if got := b.ExpiredRevocationLists(); got != tc.want || values["client-crl-expired"] != tc.flag {
+				t.Errorf("got %q and flag %q, want %q and %q", got, values["client-crl-expired"], tc.want, tc.flag)
+			}
+		})
+	}
+}
+
+func TestStreamIdleTimeout(t *testing.T) {
+	for value, want := range map[string]time.Duration{"": 4 * time.Hour, "12h": 12 * time.Hour, "long": 4 * time.Hour} {
+		b := Extensions{ProxyFlags: map[string]string{"streaming-connection-idle-timeout": value}}
+		if got := b.StreamIdleTimeout(); got != want {
+			t.Errorf("%q: got %v, want %v", value, got, want)
+		}
 	}
 }

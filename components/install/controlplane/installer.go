@@ -35,8 +35,9 @@ type Component interface {
 // Installer changes one control-plane host.
 type Installer struct {
 	engine.Engine
-	Layout  host.Layout
-	Version string
+	Layout host.Layout
+	// Version and Committed are those of the program: see [hosts.Program].
+	Version, Committed string
 
 	Server     Server
 	Objects    Objects

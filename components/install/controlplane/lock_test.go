@@ -161,6 +161,18 @@ func TestOlderProgramIsRefused(t *testing.T) {
 		mentions(t, install(t, all[0], "v0.2.0", false), "host cp-1 has bulkhead v0.3.0, which is newer")
 		must(t, install(t, all[0], "v0.3.0", false))
 	})
+	onHosts(t, "also a program of an earlier commit", 2, func(t *testing.T, all []*testHost) {
+		built := func(h *testHost, version, committed string) error {
+			in := h.on().installer()
+			in.Version, in.Committed = version, committed
+			return in.Install(t.Context(), options(Hardened))
+		}
+		must(t, built(all[1], "v0.0.0-gfedcba987654", "2026-11-02T00:00:00Z"))
+		before := all[0].on().snapshot()
+		mentions(t, built(all[0], "v0.0.0-g0123456789ab", "2026-11-01T00:00:00Z"), "which is newer")
+		all[0].mustBe(before)
+		must(t, built(all[0], "v0.0.0-gaaaaaaaaaaaa", "2026-11-03T00:00:00Z"))
+	})
 	onHosts(t, "version dev is only a note", 2, func(t *testing.T, all []*testHost) {
 		must(t, install(t, all[1], "v0.3.0", false))
 		must(t, install(t, all[0], "dev", false))

@@ -95,5 +95,7 @@ func (p *plan) keepProxies(ctx context.Context, have *unstructured.Unstructured,
 		return nil
 	}
 	return fmt.Errorf("cannot leave out nodes with the selector %q: kubelet-auth-proxy serves the kubelets of %s: run "+
-		"`bulkhead node uninstall` on the host of each, then this again", selector, strings.Join(proxied, ", "))
+		"`bulkhead node uninstall` on the host of each, then this again. A kubelet that cannot be asked needs a serving "+
+		"certificate of the cluster first: set serverTLSBootstrap: true in its configuration",
+		selector, strings.Join(proxied, ", "))
 }

@@ -108,8 +108,11 @@ func (r Record) encode() ([]byte, error) {
 // empty if there is none.
 func Unfinished(l host.Layout) (string, error) {
 	j, err := journal.Open(l.Journal())
-	if err != nil || j == nil {
-		return "", err
+	if err != nil {
+		return "", fmt.Errorf("%w. Run `bulkhead uninstall`: it says what to do", err)
+	}
+	if j == nil {
+		return "", nil
 	}
 	return j.Operation, nil
 }

@@ -6,6 +6,7 @@ package controlplane
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/engine"
 	"github.com/bulkhead-k8s/bulkhead/components/install/journal"
 )
@@ -181,4 +183,38 @@ func TestATruncatedRecordIsReplaced(t *testing.T) {
 			t.Errorf("kube-apiserver's manifest:\n%s\nkubeadm-config:\n%s", manifest, h.kubeadm)
 		}
 	})
+}
+
+// A journal that was not written completely changes nothing. The advice in the message works after every
+// step of the interrupted run.
+func TestUninstallWithoutATruncatedJournal(t *testing.T) {
+	for _, start := range everyStart {
+		for n := range stepCount {
+			onHost(t, fmt.Sprintf("%s, killed after step %d", start.name, n), func(t *testing.T, h *testHost) {
+				start.prepare(t, h)
+				h.kill(options(Hardened), n)
+				index := filepath.Join(h.layout.Journal(), "journal.json")
+				must(t, os.WriteFile(index, read(t, index)[:20], 0o600))
+				before := h.snapshot()
+				for _, err := range []error{
+					h.installer().Install(t.Context(), options(Hardened)),
+					h.installer().Uninstall(t.Context(), options(Hardened).Timeout),
+				} {
+					mentions(t, err, "Move the directory "+h.layout.Journal()+" away, then run `bulkhead uninstall`")
+					h.mustBe(before)
+				}
+				must(t, os.Rename(h.layout.Journal(), filepath.Join(t.TempDir(), "journal")))
+				must(t, h.installer().Uninstall(t.Context(), options(Hardened).Timeout))
+				now := read(t, h.layout.APIServerManifest())
+				if same, err := apiserver.Equal(h.original, now); err != nil || !same || strings.Contains(h.kubeadm, "bulkhead") ||
+					len(h.objects) > 0 {
+					t.Errorf("error %v; left are %d objects, kube-apiserver's manifest:\n%s\nkubeadm-config:\n%s", err, len(h.objects),
+						now, h.kubeadm)
+				}
+				if _, err := os.Stat(h.layout.State); !os.IsNotExist(err) {
+					t.Errorf("%s: %v", h.layout.State, err)
+				}
+			})
+		}
+	}
 }

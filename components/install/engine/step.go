@@ -74,7 +74,8 @@ type Transaction struct {
 	Dir string
 	// Revert undoes every entry of the journal and ends the journal. It can be repeated.
 	Revert func(context.Context, *journal.Journal) error
-	// Advice tells the user what to do if Revert fails.
+	// Advice tells the user what to do if Revert fails, or if the journal cannot be read. It must help
+	// without the journal.
 	Advice string
 }
 
@@ -119,8 +120,11 @@ func (t Transaction) rollback(cause error, j *journal.Journal) error {
 // Recover reverts the transaction of a run that was killed. It does nothing if there is none.
 func (t Transaction) Recover(ctx context.Context) error {
 	j, err := journal.Open(t.Dir)
-	if err != nil || j == nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("%w. Move the directory %s away, then %s", err, t.Dir, t.Advice)
+	}
+	if j == nil {
+		return nil
 	}
 	t.Logf("An earlier run (%s) was interrupted: rolling it back", j.Operation)
 	return t.Revert(ctx, j)

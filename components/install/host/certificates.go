@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/certificatetimes"
 )
 
 const (
@@ -80,17 +81,9 @@ func (l Layout) KubeletRotator(policy pki.Policy, now func() time.Time) pki.Rota
 	}}}
 }
 
-// noticed is the shortest time between the renewal and the expiry of a client certificate.
-// kube-apiserver looks for a new certificate every five minutes (client-go
-// transport/cert_rotation.go, CertCallbackRefreshDuration). The renewer also polls, which needs one
-// minute more.
-const noticed = 6 * time.Minute
-
-// DefaultPolicy returns the policy for the certificates of a control-plane host. The time between
-// renewal and expiry is long, so that an operator sees a renewal that fails in time.
+// DefaultPolicy returns the policy for the certificates of a control-plane host.
 func DefaultPolicy() pki.Policy {
-	const day = 24 * time.Hour
-	return pki.Policy{Validity: 90 * day, RenewBefore: 30 * day}
+	return pki.Policy{Validity: certificatetimes.DefaultValidity, RenewBefore: certificatetimes.DefaultRenewBefore}
 }
 
 // ValidatePolicy rejects a policy that renews a certificate all the time, or too late.
@@ -99,9 +92,10 @@ func ValidatePolicy(p pki.Policy) error {
 		return fmt.Errorf("certificates that live %s cannot be renewed %s before they end: --cert-renew-before has to be "+
 			"positive and less than --cert-validity", p.Validity, p.RenewBefore)
 	}
-	if p.RenewBefore < noticed {
+	if p.RenewBefore < certificatetimes.LeastRenewBefore {
 		return fmt.Errorf("--cert-renew-before %s: it has to be %s at least, because kube-apiserver looks for a new client "+
-			"certificate only every five minutes and would go on with one that has ended", p.RenewBefore, noticed)
+			"certificate only every five minutes and would go on with one that has ended", p.RenewBefore,
+			certificatetimes.LeastRenewBefore)
 	}
 	return nil
 }

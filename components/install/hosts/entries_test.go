@@ -180,16 +180,48 @@ func TestCheckVersion(t *testing.T) {
 			h.Version = tc.other
 			text, err := h.Encode()
 			must(t, err)
-			notes, err := CheckVersion(tc.own, map[string]string{"cp-2": text})
+			notes, err := CheckVersion(Program{Version: tc.own}, map[string]string{"cp-2": text})
 			mentions(t, err, tc.problem)
 			mentions(t, errors.Join(asErrors(notes)...), tc.note)
 		})
 	}
 	t.Run("unreadable entry: only a note", func(t *testing.T) {
-		notes, err := CheckVersion("v0.2.0", map[string]string{"cp-2": "{"})
+		notes, err := CheckVersion(Program{Version: "v0.2.0"}, map[string]string{"cp-2": "{"})
 		mentions(t, err, "")
 		mentions(t, errors.Join(asErrors(notes)...), "cannot read the entry of host cp-2")
 	})
+}
+
+func TestCheckVersionByTheTimeOfCommits(t *testing.T) {
+	const (
+		earlier, later      = "2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"
+		commit, otherCommit = "v0.0.0-g0123456789ab", "v0.0.0-gfedcba987654"
+		byTimes             = "compared by the time of their commits"
+	)
+	for _, tc := range []struct {
+		name          string
+		own, other    Program
+		problem, note string
+	}{
+		{"other host has a later commit", Program{commit, earlier}, Program{otherCommit, later}, "which is newer", byTimes},
+		{"other host has an earlier commit", Program{commit, later}, Program{otherCommit, earlier}, "", byTimes},
+		{"changes after the same commit", Program{commit, later}, Program{commit + "-dirty", later}, "", byTimes},
+		{"own changes after a release", Program{"v0.2.0-dirty", later}, Program{"v0.2.0", later}, "", byTimes},
+		{"other host has a later release", Program{commit, earlier}, Program{"v0.2.0", later}, "which is newer", byTimes},
+		{"two releases: by version", Program{"v0.2.0", earlier}, Program{"v0.1.9", later}, "", ""},
+		{"own time is not known", Program{commit, ""}, Program{otherCommit, later}, "", "cannot be compared"},
+		{"other time is not known", Program{commit, later}, Program{otherCommit, ""}, "", "cannot be compared"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := testEntry()
+			h.Version, h.Committed = tc.other.Version, tc.other.Committed
+			text, err := h.Encode()
+			must(t, err)
+			notes, err := CheckVersion(tc.own, map[string]string{"cp-2": text})
+			mentions(t, err, tc.problem)
+			mentions(t, errors.Join(asErrors(notes)...), tc.note)
+		})
+	}
 }
 
 func asErrors(notes []string) (errs []error) {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 	"unicode"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,9 @@ const maxEntry = 16 << 10
 type Host struct {
 	// Version is the version of the program that installed this host last.
 	Version string `json:"version"`
+	// Committed is the time of the commit that this program was built from, in RFC 3339. It orders
+	// versions that are no releases. It is empty if the program does not know it, or did not write it.
+	Committed string `json:"committed,omitempty"`
 	// Profile is hardened or parity.
 	Profile string `json:"profile"`
 	// Mode is Enforce or Audit.
@@ -110,6 +114,9 @@ func (h Host) validate() error {
 	}
 	if file := h.AdmissionConfig; file != "" && (!path.IsAbs(file) || path.Clean(file) != file) {
 		return fmt.Errorf("the field admissionConfig is %q, want an absolute path in its shortest form", file)
+	}
+	if _, err := time.Parse(time.RFC3339, h.Committed); h.Committed != "" && err != nil {
+		return fmt.Errorf("the field committed is %q, want a time in RFC 3339", h.Committed)
 	}
 	for setting := range h.AuditSince {
 		if strings.ContainsFunc(setting, func(r rune) bool { return !unicode.IsPrint(r) }) {

@@ -41,6 +41,8 @@ func TestParse(t *testing.T) {
 		{"null", "null", "version is absent"},
 		{"field with another type", strings.Replace(good, `"v0.2.0"`, "2", 1), "cannot unmarshal number"},
 		{"field with another case", strings.Replace(good, `"version"`, `"Version"`, 1), "version is absent"},
+		{"time of the commit", strings.Replace(good, `"mode"`, `"committed":"2026-11-29T00:00:00Z","mode"`, 1), ""},
+		{"no time", strings.Replace(good, `"mode"`, `"committed":"\u001b[2J","mode"`, 1), "committed is"},
 		{"no wiring", strings.Replace(good, `"wiring":"w"`, `"wiring":""`, 1), "wiring is absent"},
 		{"unknown mode", strings.Replace(good, `"mode":"enforce"`, `"mode":"off"`, 1), `mode is "off"`},
 		{"escape sequence of a terminal", strings.Replace(good, `"hardened"`, `"\u001b[2J"`, 1), "cannot be printed"},

@@ -24,6 +24,9 @@ const (
 	renewInterval = 5 * time.Second
 	// minLease is the shortest time after which another host may take over the lock.
 	minLease = 30 * time.Second
+	// maxLease is the longest time. Other programs may write Leases in kube-system. A longer one, or one that
+	// begins later, is not from an installer, and could keep installers from this cluster for years.
+	maxLease = time.Hour
 	// releaseTimeout bounds the last request. The lock expires without it.
 	releaseTimeout = 5 * time.Second
 )
@@ -59,7 +62,7 @@ type Lock struct {
 // take.
 func NewLock(leases Leases, node string, restart time.Duration, now func() time.Time) *Lock {
 	return &Lock{leases: leases, node: node, holder: fmt.Sprintf("%s/%d-%s", node, os.Getpid(), rand.Text()[:8]),
-		duration: max(restart, minLease), now: now}
+		duration: min(max(restart, minLease), maxLease), now: now}
 }
 
 // HeldError reports that an installer on another host has the lock.
@@ -108,7 +111,7 @@ func (l *Lock) take(ctx context.Context) (*coordinationv1.Lease, error) {
 	case err != nil:
 		return nil, err
 	case l.isHeld(have):
-		return nil, heldError(have)
+		return nil, l.heldError(have)
 	}
 	return l.leases.Update(ctx, l.claim(have), metav1.UpdateOptions{FieldManager: fieldManager})
 }
@@ -117,16 +120,22 @@ func (l *Lock) take(ctx context.Context) (*coordinationv1.Lease, error) {
 // A Lease without its times is not from an installer. The clocks of the hosts must agree, as
 // certificates need that too.
 func (l *Lock) isHeld(lease *coordinationv1.Lease) bool {
-	spec := lease.Spec
-	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil ||
-		spec.LeaseDurationSeconds == nil {
+	if id := lease.Spec.HolderIdentity; id == nil || *id == "" || nodeOf(lease) == l.node {
 		return false
 	}
-	return nodeOf(lease) != l.node && l.now().Before(expiry(lease))
+	end, known := LeaseEnd(lease, l.now())
+	return known && l.now().Before(end)
 }
 
-func expiry(lease *coordinationv1.Lease) time.Time {
-	return lease.Spec.RenewTime.Add(time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second)
+// LeaseEnd returns when a Lease ends that is the lock. known is false if no installer can have written its
+// times.
+func LeaseEnd(lease *coordinationv1.Lease, now time.Time) (end time.Time, known bool) {
+	renewed, seconds := lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds
+	if renewed == nil || seconds == nil {
+		return time.Time{}, false
+	}
+	lasts := time.Duration(*seconds) * time.Second
+	return renewed.Add(lasts), lasts <= maxLease && !renewed.After(now.Add(maxLease))
 }
 
 func nodeOf(lease *coordinationv1.Lease) string {
@@ -134,12 +143,13 @@ func nodeOf(lease *coordinationv1.Lease) string {
 	return node
 }
 
-func heldError(lease *coordinationv1.Lease) error {
+func (l *Lock) heldError(lease *coordinationv1.Lease) error {
+	end, _ := LeaseEnd(lease, l.now())
 	since := lease.Spec.RenewTime
 	if lease.Spec.AcquireTime != nil {
 		since = lease.Spec.AcquireTime
 	}
-	return HeldError{nodeOf(lease), since.Time, expiry(lease)}
+	return HeldError{nodeOf(lease), since.Time, end}
 }
 
 // claim returns the Lease of this process, with the resourceVersion of the one that was read.

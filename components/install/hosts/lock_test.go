@@ -131,7 +131,12 @@ func TestLock(t *testing.T) {
 	})
 }
 
-func TestLeaseWithMissingFieldsIsFree(t *testing.T) {
+// renewedIn returns a Lease of a clock that is ahead.
+func renewedIn(d time.Duration) func(*coordinationv1.LeaseSpec) {
+	return func(s *coordinationv1.LeaseSpec) { s.RenewTime = new(metav1.NewMicroTime(s.RenewTime.Add(d))) }
+}
+
+func TestLeaseThatNoInstallerWritesIsFree(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		spoil func(*coordinationv1.LeaseSpec)
@@ -144,6 +149,10 @@ func TestLeaseWithMissingFieldsIsFree(t *testing.T) {
 		{"no renewal", func(s *coordinationv1.LeaseSpec) { s.RenewTime = nil }, true},
 		{"no duration", func(s *coordinationv1.LeaseSpec) { s.LeaseDurationSeconds = nil }, true},
 		{"negative duration", func(s *coordinationv1.LeaseSpec) { s.LeaseDurationSeconds = new(int32(-1)) }, true},
+		{"one hour: held", func(s *coordinationv1.LeaseSpec) { s.LeaseDurationSeconds = new(int32(3600)) }, false},
+		{"more than an hour", func(s *coordinationv1.LeaseSpec) { s.LeaseDurationSeconds = new(int32(3601)) }, true},
+		{"renewed in an hour: held", renewedIn(time.Hour), false},
+		{"renewed later", renewedIn(time.Hour + time.Second), true},
 		{"no time of acquisition: held", func(s *coordinationv1.LeaseSpec) { s.AcquireTime = nil }, false},
 	} {
 		inTime(t, tc.name, func(t *testing.T, leases *installtest.Leases) {

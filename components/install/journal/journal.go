@@ -84,12 +84,12 @@ func Open(dir string) (*Journal, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
 	j := &Journal{dir: dir}
-	if err := json.Unmarshal(data, j); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", filepath.Join(dir, indexName), err)
+	if err == nil {
+		err = json.Unmarshal(data, j)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the journal of an interrupted run in %s: %w", dir, err)
 	}
 	return j, nil
 }

@@ -162,7 +162,15 @@ func (p *plan) writeRenewal(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	replaced := strings.NewReplacer("PROGRAM", p.Program, "STATE", p.Layout.State, "CLIENT_CA", clientCA,
+	program, err := inUnit(p.Program)
+	if err != nil {
+		return false, err
+	}
+	state, err := inUnit(p.Layout.State)
+	if err != nil {
+		return false, err
+	}
+	replaced := strings.NewReplacer("PROGRAM", program, "STATE", state, "CLIENT_CA", clientCA,
 		"DIRECTORY_OF_SERVING", filepath.Dir(serving))
 	for _, unit := range []struct{ path, text string }{
 		{p.Layout.RenewService(), renewService}, {p.Layout.RenewTimer(), renewTimer}, {p.Layout.RenewPath(), renewPath},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,31 @@ func TestNextNodeRunRecoversFromAKilledRun(t *testing.T) {
 				must(t, n.installer().Install(t.Context(), kubeletOptions))
 			})
 		}
+	}
+}
+
+// A journal that was not written completely changes nothing. The advice in the message works after every
+// step of the interrupted run.
+func TestNodeUninstallWithoutATruncatedJournal(t *testing.T) {
+	for i := range nodeStepCount {
+		onNode(t, fmt.Sprintf("killed after step %d", i+1), func(t *testing.T, n *testNode) {
+			before := n.snapshot()
+			p := n.begin()
+			for _, s := range p.steps()[:i+1] {
+				_, err := p.Run(t.Context(), s)
+				must(t, err)
+			}
+			index := filepath.Join(n.layout.NodeJournal(), "journal.json")
+			must(t, os.WriteFile(index, read(t, index)[:20], 0o600))
+			for _, err := range []error{
+				n.installer().Install(t.Context(), kubeletOptions), n.installer().Uninstall(t.Context(), time.Minute),
+			} {
+				mentions(t, err, "Move the directory "+n.layout.NodeJournal()+" away, then run `bulkhead node uninstall`")
+			}
+			must(t, os.Rename(n.layout.NodeJournal(), filepath.Join(t.TempDir(), "journal")))
+			must(t, n.installer().Uninstall(t.Context(), time.Minute))
+			n.mustBe(before)
+		})
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 )
 
 const (
+	bindingCheck = "rights of nodes by RBAC"
+	parity       = "parity"
+
 	nodeRole   = "system:node"
 	nodesGroup = "system:nodes"
 	nodePrefix = "system:node:"
@@ -32,35 +35,47 @@ var known = map[string]bool{
 	"kube-system/kubeadm:nodes-kubeadm-config":      true,
 }
 
-// Bindings looks for rights that RBAC gives to nodes in addition to Bulkhead's rules. Of the input, it
-// needs the client and the profile.
+// Bindings looks for rights that RBAC gives to nodes in addition to Bulkhead's rules, in a cluster with
+// Bulkhead. Of the input, it needs the client and the profile.
 func Bindings(ctx context.Context, in Input) ([]Finding, error) {
+	in.Enforces = in.Profile != parity
+	return bindingFindings(ctx, in)
+}
+
+// bindingFindings also judges what an installation changes.
+func bindingFindings(ctx context.Context, in Input) ([]Finding, error) {
 	all, err := listBindings(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	var findings []Finding
 	for _, b := range all {
-		findings = append(findings, judge(b, in.Profile)...)
+		findings = append(findings, judge(b, in)...)
 	}
 	if len(findings) == 0 {
-		return []Finding{{OK, "rights of nodes by RBAC",
+		return []Finding{{OK, bindingCheck,
 			"none but those that kubeadm gives; ClusterRoleBinding system:node has no subjects"}}, nil
 	}
 	return findings, nil
 }
 
-func judge(b binding, profile string) []Finding {
-	const check = "rights of nodes by RBAC"
+// judge fails for a right that works today and that mode enforce denies.
+func judge(b binding, in Input) []Finding {
+	const check = bindingCheck
 	clusterRole := b.role.Kind == "ClusterRole" && b.role.Name == nodeRole
 	var findings []Finding
 	for _, s := range b.subjects {
 		switch {
-		case clusterRole && profile == "parity":
+		case clusterRole && in.Profile == parity:
 			findings = append(findings,
 				Finding{Fail, check,
 					fmt.Sprintf("%s gives %s %q the role system:node, which may read every secret: in parity, only RBAC comes "+
 						"after node-authorizer; remove the subject", b.name, s.Kind, s.Name)})
+		case isNode(s) && !known[b.name] && in.Profile != parity && !in.Enforces:
+			findings = append(findings,
+				Finding{Fail, check,
+					fmt.Sprintf("%s gives %s %q the %s %s. node-authorizer denies nodes what no rule allows, also if RBAC "+
+						"allows it. %s", b.name, s.Kind, s.Name, b.role.Kind, b.role.Name, moveRight(in.AuditOnly))})
 		case clusterRole:
 			findings = append(findings,
 				Finding{Warn, check,
@@ -69,15 +84,25 @@ func judge(b binding, profile string) []Finding {
 		case isNode(s) && !known[b.name]:
 			findings = append(findings,
 				Finding{Warn, check,
-					fmt.Sprintf("%s gives %s %q the %s %s: %s", b.name, s.Kind, s.Name, b.role.Kind, b.role.Name, effect(profile))})
+					fmt.Sprintf("%s gives %s %q the %s %s: %s", b.name, s.Kind, s.Name, b.role.Kind, b.role.Name, effect(in.Profile))})
 		}
 	}
 	return findings
 }
 
+// moveRight is what to do about a right before mode enforce.
+func moveRight(audited bool) string {
+	first := "Install with `mode: audit` first, and read"
+	if audited {
+		first = "Read"
+	}
+	return first + " `bulkhead audit`: it lists the requests. Give each workload that needs the right its own " +
+		"ServiceAccount, and then remove the subject"
+}
+
 // effect describes the effect of such a binding under a profile.
 func effect(profile string) string {
-	if profile == "parity" {
+	if profile == parity {
 		return "nodes have these rights in addition to Bulkhead's"
 	}
 	return "without effect on nodes while the node authorizer runs, in force when it is down"

@@ -11,6 +11,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -30,9 +31,19 @@ func (f flags) Arg(name string) (string, bool) {
 // ReadsManifests is set by the test, in a flag that no server has.
 func (f flags) ReadsManifests(string) bool { return f["from-disk"] != "no" }
 
+func (f flags) Gate(name string) (on, said bool) {
+	for pair := range strings.SplitSeq(f["feature-gates"], ",") {
+		if gate, value, set := strings.Cut(pair, "="); set && gate == name {
+			return value == "true", true
+		}
+	}
+	return false, false
+}
+
 // kubeadmFlags returns the flags that kubeadm sets, with changes.
 func kubeadmFlags(change ...string) flags {
-	f := flags{"authorization-mode": "Node,RBAC", "enable-admission-plugins": "NodeRestriction"}
+	f := flags{"authorization-mode": "Node,RBAC", "enable-admission-plugins": "NodeRestriction",
+		"kubelet-preferred-address-types": "InternalIP,ExternalIP,Hostname"}
 	for i := 0; i+1 < len(change); i += 2 {
 		f[change[i]] = change[i+1]
 	}
@@ -49,13 +60,20 @@ func (f flags) HostPath(file string) string { return "/host" + file }
 
 // fakeHost reports problems that are not empty.
 type fakeHost struct {
-	signer, port, admission string
+	signer, port, admission, kubeletCA string
 	// empty is true if the other AdmissionConfiguration has no plugins.
 	empty bool
 }
 
 func (h fakeHost) SignerProblem() string { return h.signer }
 func (h fakeHost) PortOwner() string     { return h.port }
+
+func (h fakeHost) KubeletCAProblem(path string) string {
+	if h.kubeletCA == "" {
+		return ""
+	}
+	return h.kubeletCA + " at " + path
+}
 
 func (h fakeHost) AdmissionPlugins(file, path string) ([]string, error) {
 	if h.admission != "" {

@@ -4,6 +4,7 @@
 package preflight
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -138,6 +139,51 @@ func nodeRestriction(in Input) Finding {
 	}
 	return Finding{Warn, check,
 		"off: so far nothing checks what nodes write; the profile switches it on, before node-restriction"}
+}
+
+const (
+	addressCheck   = "addresses of kubelets"
+	kubeletCACheck = "CA of kubelets"
+	addressFlag    = "kubelet-preferred-address-types"
+	kubeletCAFlag  = "kubelet-certificate-authority"
+)
+
+// addressFindings checks to which address of a node kube-apiserver connects. kubelet-auth-proxy listens
+// only on the InternalIPs.
+func addressFindings(_ context.Context, in Input) ([]Finding, error) {
+	if !in.GuardsKubelets {
+		return nil, nil
+	}
+	value, set := in.Server.Arg(addressFlag)
+	first, _, _ := strings.Cut(value, ",")
+	if first == "InternalIP" {
+		return []Finding{{OK, addressCheck, "kube-apiserver connects to the InternalIP of a node"}}, nil
+	}
+	detail := "--" + addressFlag + "=" + value + " does not begin with InternalIP"
+	if !set {
+		// The default begins with Hostname, so it fails as that value does: preflight cannot know what
+		// each name resolves to on each control-plane host. kubeadm always sets the flag.
+		detail = "--" + addressFlag + " is not set, and kube-apiserver's default begins with Hostname"
+	}
+	return []Finding{{Fail, addressCheck, detail + ". With `bulkhead node install`, also in mode audit, port 10250 is " +
+		"open only on the InternalIPs of the node, so kube-apiserver can lose logs and exec. Set kubeadm's default on " +
+		"every control-plane host: --" + addressFlag + "=InternalIP,ExternalIP,Hostname"}}, nil
+}
+
+// kubeletCAFindings checks the CA by which kube-apiserver verifies kubelets. Bulkhead keeps another CA
+// than its own. A kubelet behind kubelet-auth-proxy has a certificate of the cluster's CA.
+func kubeletCAFindings(_ context.Context, in Input) ([]Finding, error) {
+	if !in.GuardsKubelets || in.Host == nil {
+		return nil, nil
+	}
+	file, _ := in.Server.Arg(kubeletCAFlag)
+	if file == "" {
+		return []Finding{{OK, kubeletCACheck, "none: kube-apiserver accepts every certificate of a kubelet"}}, nil
+	}
+	if problem := in.Host.KubeletCAProblem(in.Server.HostPath(file)); problem != "" {
+		return []Finding{{Fail, kubeletCACheck, "--" + kubeletCAFlag + "=" + file + ": " + problem}}, nil
+	}
+	return []Finding{{OK, kubeletCACheck, "--" + kubeletCAFlag + "=" + file + " contains the cluster's CA"}}, nil
 }
 
 func lists(server Server, flag, plugin string) bool {

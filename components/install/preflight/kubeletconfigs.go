@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/bulkhead-k8s/bulkhead/components/install/cluster"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
 
@@ -23,8 +25,6 @@ const (
 	kubeletConfigCheck = "configuration of kubelets"
 	// mostKubelets limits the kubelets that the checks ask. The nodes of a pool have the same configuration.
 	mostKubelets = 500
-	// kubeletsAtOnce limits the requests at one time.
-	kubeletsAtOnce = 16
 	// mostTaints is more than any kubelet has. mostCause bounds the text of an error, in bytes.
 	mostTaints = 100
 	mostCause  = 512
@@ -40,6 +40,8 @@ type kubeletConfig struct {
 	}
 	Authorization      struct{ Mode string }
 	RegisterWithTaints []corev1.Taint
+	// StreamingConnectionIdleTimeout is 0 for no limit.
+	StreamingConnectionIdleTimeout *metav1.Duration
 }
 
 // guarded reports whether the kubelet listens on loopback, so kubelet-auth-proxy answers its clients.
@@ -77,37 +79,34 @@ func readKubelets(ctx context.Context, in Input) (kubelets, error) {
 	if err != nil {
 		return found, err
 	}
-	configs, errs := make([]kubeletConfig, len(names)), make([]error, len(names))
-	var group errgroup.Group
-	group.SetLimit(kubeletsAtOnce)
-	for i, name := range names {
-		group.Go(func() error {
-			configs[i], errs[i] = readKubelet(ctx, in, name)
-			return nil
-		})
-	}
-	_ = group.Wait() // the errors are in errs
-	for i, name := range names {
-		if errs[i] == nil {
-			found.configs[name] = configs[i]
+	answers := cluster.EachKubelet(names, func(name string) configAnswer { return readKubelet(ctx, in, name) })
+	for i, answer := range answers {
+		if answer.err == nil {
+			found.configs[names[i]] = answer.config
 			continue
 		}
-		found.unread.add(name)
-		found.cause = cmp.Or(found.cause, errs[i])
+		found.unread.add(names[i])
+		found.cause = cmp.Or(found.cause, answer.err)
 	}
 	return found, ctx.Err()
 }
 
-func readKubelet(ctx context.Context, in Input, node string) (kubeletConfig, error) {
+// configAnswer is what one kubelet has answered.
+type configAnswer struct {
+	config kubeletConfig
+	err    error
+}
+
+func readKubelet(ctx context.Context, in Input, node string) configAnswer {
 	data, err := in.Configz(ctx, node)
 	if err != nil {
-		return kubeletConfig{}, err
+		return configAnswer{err: err}
 	}
 	var running struct{ KubeletConfig kubeletConfig }
 	if err := json.Unmarshal(data, &running); err != nil {
-		return kubeletConfig{}, fmt.Errorf("reading its /configz: %w", err)
+		return configAnswer{err: fmt.Errorf("reading its /configz: %w", err)}
 	}
-	return running.KubeletConfig, validTaints(running.KubeletConfig.RegisterWithTaints)
+	return configAnswer{running.KubeletConfig, validTaints(running.KubeletConfig.RegisterWithTaints)}
 }
 
 // validTaints checks what a compromised node could write to the user's terminal. The API server would
@@ -153,9 +152,14 @@ func kubeletConfigFindings(ctx context.Context, in Input) ([]Finding, error) {
 		selector = labels.Everything() // leftOutFindings reports the error
 	}
 	var readOnly, anonymous, always examples
+	streams := idleStreams{proxy: in.StreamIdleTimeout}
 	err = eachNode(ctx, in, corev1.LabelOSStable+"!=windows", func(node *corev1.Node) {
 		config, read := in.kubelets.configs[node.Name]
-		if !read || config.guarded() || !selector.Matches(labels.Set(node.Labels)) {
+		if !read || !selector.Matches(labels.Set(node.Labels)) {
+			return
+		}
+		streams.add(node.Name, config)
+		if config.guarded() {
 			return
 		}
 		if config.ReadOnlyPort != 0 {
@@ -177,7 +181,42 @@ func kubeletConfigFindings(ctx context.Context, in Input) ([]Finding, error) {
 			findings = append(findings, Finding{Fail, kubeletConfigCheck, lost.nodes.String() + ": " + lost.remedy})
 		}
 	}
+	findings = append(findings, streams.findings()...)
 	return append(findings, in.kubelets.notRead(len(findings) == 0)...), err
+}
+
+// idleStreams are the kubelets that keep an idle stream longer than kubelet-auth-proxy does. A kubelet
+// behind its proxy counts too: the proxy ends its streams now.
+type idleStreams struct {
+	proxy   time.Duration
+	nodes   examples
+	longest time.Duration
+}
+
+// mostIdle is the setting for a kubelet without a limit: the proxy has no such setting.
+const mostIdle = 365 * 24 * time.Hour
+
+func (s *idleStreams) add(node string, config kubeletConfig) {
+	if config.StreamingConnectionIdleTimeout == nil {
+		return
+	}
+	idle := config.StreamingConnectionIdleTimeout.Duration
+	if idle <= 0 {
+		idle = mostIdle
+	}
+	if idle > s.proxy {
+		s.nodes.add(node)
+		s.longest = max(s.longest, idle)
+	}
+}
+
+func (s *idleStreams) findings() []Finding {
+	if s.nodes.count == 0 {
+		return nil
+	}
+	return []Finding{{Warn, kubeletConfigCheck, fmt.Sprintf("%s: streamingConnectionIdleTimeout is longer than that of "+
+		"kubelet-auth-proxy. The proxy ends exec, attach, port forwarding and logs after %v without data, also in mode "+
+		"audit. To keep them longer: `kubeletAPI: {streamingConnectionIdleTimeout: %v}`", &s.nodes, s.proxy, s.longest)}}
 }
 
 // notRead names the kubelets that the check does not know. all says that those it knows need no action.

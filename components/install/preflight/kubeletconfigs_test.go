@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
 )
 
 func ready(node *corev1.Node) {
@@ -47,10 +50,23 @@ func TestKubeletConfigurations(t *testing.T) {
 			Fail, "users without a right by RBAC get 403"},
 		{"kubelet behind its proxy", configz(`, "readOnlyPort": 10255, "address": "127.0.0.1"`), false, "", OK, "1 kubelets"},
 		{"node that is left out", configz(`, "readOnlyPort": 10255`), false, "pool=main", OK, "1 kubelets"},
+		{"idle streams as in the proxy", configz(`, "streamingConnectionIdleTimeout": "4h0m0s"`), true, "", OK, "1 kubelets"},
+		{"idle streams longer than in the proxy", configz(`, "streamingConnectionIdleTimeout": "12h0m0s"`), false, "", Warn,
+			"logs after 4h0m0s without data, also in mode audit. To keep them longer: " +
+				"`kubeletAPI: {streamingConnectionIdleTimeout: 12h0m0s}`"},
+		{"idle streams longer than in the proxy, mode audit", configz(`, "streamingConnectionIdleTimeout": "12h0m0s"`), true,
+			"", Warn, "n1: streamingConnectionIdleTimeout is longer"},
+		{"idle streams without a limit", configz(`, "streamingConnectionIdleTimeout": "0s"`), true, "", Warn,
+			"`kubeletAPI: {streamingConnectionIdleTimeout: 8760h0m0s}`"},
+		{"idle streams of a kubelet behind its proxy",
+			configz(`, "streamingConnectionIdleTimeout": "12h0m0s", "address": "127.0.0.1"`), true, "", Warn, "n1: "},
+		{"idle streams of a node that is left out", configz(`, "streamingConnectionIdleTimeout": "12h0m0s"`), true,
+			"pool=main", OK, "1 kubelets"},
 		{"kubelet that does not answer", broken, true, "", Warn, "n1: cannot be read: connection refused"},
 		{"answer that is cut", cut, false, "", Warn, "reading its /configz"},
-		{"error with control characters", func(context.Context, string) ([]byte, error) { return nil, errors.New("a\x1b[2J") },
-			false, "", Warn, "a\ufffd[2J"},
+		{"error with control characters", func(context.Context, string) ([]byte, error) {
+			return nil, errors.New("a\x1b[2J")
+		}, false, "", Warn, "a\ufffd[2J"},
 		{"taint with control characters", configz(`, "registerWithTaints": [{"key": "a\u001b[2J"}]`), false, "", Warn,
 			`an invalid key, "a\x1b[2J"`},
 		{"more taints than any kubelet has", configz(`, "registerWithTaints": [{"key": "a"}` +
@@ -58,7 +74,7 @@ func TestKubeletConfigurations(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := Input{Client: fake.NewClientset(workerNode("n1", ready)), Configz: tt.configz, GuardsKubelets: true,
-				AuditOnly: tt.audit, NodeSelector: tt.selector}
+				AuditOnly: tt.audit, NodeSelector: tt.selector, Server: kubeadmFlags(), StreamIdleTimeout: 4 * time.Hour}
 			findings, err := compatibilityFindings(t.Context(), in)
 			wantOne(t, only(findings, kubeletConfigCheck), err, tt.level, tt.mentions)
 		})
@@ -73,6 +89,29 @@ func only(findings []Finding, check string) []Finding {
 		}
 	}
 	return found
+}
+
+// The remedy for idle streams is a valid setting, and with it the check passes.
+func TestPrintedIdleTimeoutIsEnough(t *testing.T) {
+	for _, idle := range []string{"4h0m1s", "0s"} {
+		in := Input{Client: fake.NewClientset(workerNode("n1", ready)), GuardsKubelets: true, Server: kubeadmFlags(),
+			Configz: configz(`, "streamingConnectionIdleTimeout": "` + idle + `"`), StreamIdleTimeout: 4 * time.Hour}
+		findings, err := compatibilityFindings(t.Context(), in)
+		findings = only(findings, kubeletConfigCheck)
+		wantOne(t, findings, err, Warn, "")
+		found := setting.FindStringSubmatch(findings[0].Detail)
+		if found == nil {
+			t.Fatalf("no setting in %q", findings[0].Detail)
+		}
+		file, err := installation.Parse([]byte("apiVersion: " + installation.APIVersion + "\nkind: " + installation.Kind +
+			"\n" + found[1] + "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.StreamIdleTimeout = file.KubeletAPI.StreamingConnectionIdleTimeout.Duration
+		findings, err = compatibilityFindings(t.Context(), in)
+		wantOne(t, only(findings, kubeletConfigCheck), err, OK, "")
+	}
 }
 
 func TestKubeletConfigurationsAreNotReadWithoutTheProxy(t *testing.T) {
@@ -110,7 +149,7 @@ func TestKubeletsBeyondTheLimitAreNotAsked(t *testing.T) {
 	for i := range mostKubelets + 2 {
 		nodes = append(nodes, workerNode(fmt.Sprintf("n%d", i), ready))
 	}
-	in := Input{Client: fake.NewClientset(nodes...), Configz: configz(""), GuardsKubelets: true}
+	in := Input{Client: fake.NewClientset(nodes...), Configz: configz(""), GuardsKubelets: true, Server: kubeadmFlags()}
 	findings, err := compatibilityFindings(t.Context(), in)
 	wantOne(t, only(findings, kubeletConfigCheck), err, Warn, "2 more kubelets were not asked")
 }

@@ -14,8 +14,10 @@ import (
 )
 
 // kubeletFindings names users that reach kubelets through nodes/proxy, and what they would lose with
-// kubelet-auth-proxy in strict mode. It is a warning also in mode enforce: a right does not show
-// whether it is used.
+// kubelet-auth-proxy in strict mode. It is a warning also in mode enforce: RBAC does not show that
+// something that works today would be denied. The usual role of Prometheus has nodes/proxy beside
+// nodes/metrics, and uses only the latter. And strict mode still allows /pods, /healthz and /configz to
+// a user who has only nodes/proxy. Only mode audit shows who uses what it denies.
 func kubeletFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if !in.GuardsKubelets {
 		return nil, nil

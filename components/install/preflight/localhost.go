@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	certutil "k8s.io/client-go/util/cert"
+
 	"github.com/bulkhead-k8s/bulkhead/components/install/apiserver"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
@@ -50,6 +52,34 @@ func (h LocalHost) AdmissionPlugins(file, path string) ([]string, error) {
 		return nil, err
 	}
 	return apiserver.OtherPlugins(data, file)
+}
+
+// KubeletCAProblem compares certificates and not files: the file may have others too.
+func (h LocalHost) KubeletCAProblem(path string) string {
+	own := h.Layout.KubeCA().CertFile
+	if path == "" {
+		return fmt.Sprintf("it is not on a volume of this host, so it cannot be compared with the cluster's CA. Use a file "+
+			"in %s that contains the certificate in %s", filepath.Dir(own), own)
+	}
+	authorities, err := certutil.CertsFromFile(path)
+	if err != nil {
+		return fmt.Sprintf("cannot read it on this host: %v. Restore the file, and append the certificate in %s to it", err,
+			own)
+	}
+	data, err := os.ReadFile(own)
+	if err != nil {
+		return fmt.Sprintf("cannot compare it with the cluster's CA: %v", err)
+	}
+	ca, err := pki.ParseCert(data)
+	if err != nil {
+		return fmt.Sprintf("cannot compare it with the cluster's CA: %s: %v", own, err)
+	}
+	if slices.ContainsFunc(authorities, ca.Equal) {
+		return ""
+	}
+	return fmt.Sprintf("it does not contain the cluster's CA. Bulkhead keeps the flag, but `bulkhead node install`, also "+
+		"in mode audit, gives a kubelet a serving certificate of that CA, so kube-apiserver would lose its logs and exec. "+
+		"On every control-plane host, append the certificate in %s to the file, and restart kube-apiserver", own)
 }
 
 // ComponentPorts returns the addresses in the manifests of Bulkhead's components.

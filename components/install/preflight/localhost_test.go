@@ -5,6 +5,7 @@ package preflight
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,4 +71,50 @@ func TestCAThatCannotSignFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestKubeletCAProblem(t *testing.T) {
+	layout := newCA(t)
+	own, other := readFile(t, layout.KubeCA().CertFile), readFile(t, newCA(t).KubeCA().CertFile)
+	for _, tc := range []struct {
+		name string
+		// file is the content. If it is empty, the file does not exist.
+		file     string
+		mentions string
+	}{
+		{"the cluster's CA", own, ""},
+		{"another CA, then the cluster's: other bytes", "# both\n" + other + own, ""},
+		{"another CA of the same name", other, "it does not contain the cluster's CA. Bulkhead keeps the flag"},
+		{"another CA: the remedy is named", other, "append the certificate in " + layout.KubeCA().CertFile},
+		{"missing file", "", "cannot read it on this host: open "},
+		{"missing file: the remedy is named", "", "Restore the file"},
+		{"file without a certificate", "no certificate", "cannot read it on this host: error reading "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "kubelets.crt")
+			if tc.file != "" {
+				installtest.Must(t, os.WriteFile(file, []byte(tc.file), 0o600))
+			}
+			problem := LocalHost{Layout: layout}.KubeletCAProblem(file)
+			if (problem == "") != (tc.mentions == "") || !strings.Contains(problem, tc.mentions) {
+				t.Errorf("got %q, want %q in it", problem, tc.mentions)
+			}
+		})
+	}
+	if problem := (LocalHost{Layout: layout}).KubeletCAProblem(""); !strings.Contains(problem, "not on a volume") {
+		t.Errorf("no volume: got %q", problem)
+	}
+	installtest.Must(t, os.Remove(layout.KubeCA().CertFile))
+	file := filepath.Join(t.TempDir(), "kubelets.crt")
+	installtest.Must(t, os.WriteFile(file, []byte(own), 0o600))
+	if problem := (LocalHost{Layout: layout}).KubeletCAProblem(file); !strings.Contains(problem, "cannot compare it") {
+		t.Errorf("no CA of the cluster: got %q", problem)
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	installtest.Must(t, err)
+	return string(data)
 }

@@ -4,6 +4,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,22 +27,30 @@ const (
 	rootCA = "kube-root-ca.crt"
 )
 
-// LoopbackClients returns the workloads that connect to the kubelet on the loopback address, each with
-// the place of that address. Such a workload must be on the host network, because the loopback address
-// of another pod is its own. It does not see an address that a program composes. It lists pods, and
-// reads at most 200 ConfigMaps of theirs. skipped is the number of the ConfigMaps beyond.
-func LoopbackClients(ctx context.Context, client kubernetes.Interface) (found map[string]string, skipped int,
-	err error) {
+// LoopbackClient is a workload that connects to the kubelet on the loopback address.
+type LoopbackClient struct {
+	// Place is where the workload has that address.
+	Place string
+	// Node is the node of a static pod. It is empty for all other workloads: a node cannot create these.
+	Node string
+}
+
+// LoopbackClients returns the workloads that connect to the kubelet on the loopback address. Such a
+// workload is on the host network: the loopback address of another pod is its own. It does not see an
+// address that a program composes. It lists pods, and reads at most 200 ConfigMaps of theirs. skipped is
+// the number of the ConfigMaps beyond.
+func LoopbackClients(ctx context.Context, client kubernetes.Interface) (found map[string]LoopbackClient,
+	skipped int, err error) {
 	in := Input{Client: client}
-	found, configs := map[string]string{}, configMaps{in: in, texts: map[string][]string{}}
+	found, configs := map[string]LoopbackClient{}, configMaps{in: in, texts: map[string][]string{}}
 	err = eachPod(ctx, in, "spec.hostNetwork=true", func(pod *corev1.Pod) error {
 		name := workloadOf(pod)
-		if !pod.Spec.HostNetwork || found[name] != "" || isProxy(pod) {
+		if !pod.Spec.HostNetwork || found[name].Place != "" || isProxy(pod) {
 			return nil
 		}
 		place, err := configs.loopbackIn(ctx, pod)
 		if place != "" {
-			found[name] = place
+			found[name] = LoopbackClient{Place: place, Node: nodeOfMirrorPod(pod)}
 		}
 		return err
 	})
@@ -71,9 +80,9 @@ func loopbackFindings(ctx context.Context, in Input) ([]Finding, error) {
 }
 
 // takeIPv6Clients removes the clients of [::1], and returns them.
-func takeIPv6Clients(found map[string]string) (clients examples) {
+func takeIPv6Clients(found map[string]LoopbackClient) (clients examples) {
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if UsesIPv6Loopback(found[name]) {
+		if UsesIPv6Loopback(found[name].Place) {
 			clients.add(name)
 			delete(found, name)
 		}
@@ -101,13 +110,13 @@ func allowedLoopback(names []string) Finding {
 	return Finding{OK, loopbackCheck, detail}
 }
 
-func printedLoopback(names []string, found map[string]string, skipped int) []Finding {
+func printedLoopback(names []string, found map[string]LoopbackClient, skipped int) []Finding {
 	var findings []Finding
 	for _, name := range names[:min(len(names), mostNamed)] {
 		findings = append(findings, Finding{Fail, loopbackCheck,
 			fmt.Sprintf("%s: %s. The kubelet answers it with 401 [KA-LOOPBACK-1]. Use the node's address instead: $(NODE_IP) "+
 				"from status.hostIP. Or allow such clients on all nodes: `kubeletAPI: {loopbackClients: allow}`",
-				name, found[name])})
+				name, found[name].Place)})
 	}
 	if more := len(names) - mostNamed; more > 0 {
 		findings = append(findings, Finding{Fail, loopbackCheck,
@@ -134,7 +143,7 @@ func isProxy(pod *corev1.Pod) bool {
 // itself is named.
 func workloadOf(pod *corev1.Pod) string {
 	owner := metav1.GetControllerOf(pod)
-	if owner == nil || owner.Kind == "Node" {
+	if owner == nil || nodeOfMirrorPod(pod) != "" {
 		return fmt.Sprintf("Pod %s/%s", pod.Namespace, pod.Name)
 	}
 	kind, name := owner.Kind, owner.Name
@@ -144,4 +153,13 @@ func workloadOf(pod *corev1.Pod) string {
 		}
 	}
 	return fmt.Sprintf("%s %s/%s", kind, pod.Namespace, name)
+}
+
+// nodeOfMirrorPod returns the node that has created a pod. It is empty for other pods.
+func nodeOfMirrorPod(pod *corev1.Pod) string {
+	owner := metav1.GetControllerOf(pod)
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]; mirror || owner != nil && owner.Kind == "Node" {
+		return cmp.Or(pod.Spec.NodeName, "?")
+	}
+	return ""
 }

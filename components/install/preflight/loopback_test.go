@@ -141,7 +141,8 @@ func TestLevelOfTheIPv6Loopback(t *testing.T) {
 	}{{nil, Fail}, {[]string{"clients-of-127.0.0.1:10250"}, Fail}, {[]string{"clients-of-the-IPv6-loopback"}, Warn}} {
 		for _, audit := range []bool{true, false} {
 			findings, err := compatibilityFindings(t.Context(), Input{GuardsKubelets: true, AuditOnly: audit,
-				Client: fake.NewClientset(agent("agent", "a", args("[::1]:10250"))), Accepted: tt.accepted})
+				Client:   fake.NewClientset(agent("agent", "a", args("[::1]:10250"))),
+				Accepted: tt.accepted, Server: kubeadmFlags()})
 			findings = slices.DeleteFunc(findings, func(f Finding) bool { return f.Check != ipv6LoopbackCheck })
 			wantOne(t, findings, err, tt.level, "DaemonSet default/agent: with `bulkhead node install`")
 		}
@@ -161,6 +162,31 @@ func TestClientOfBothLoopbacks(t *testing.T) {
 		if loopbackIn(text) != "" || ipv6LoopbackIn(text) != ipv6Loopback {
 			t.Errorf("%q is %q and %q", text, loopbackIn(text), ipv6LoopbackIn(text))
 		}
+	}
+}
+
+// TestNodeOfALoopbackClient: a node can create mirror pods, and no others. So only a static pod has a node.
+func TestNodeOfALoopbackClient(t *testing.T) {
+	onNode := func(p *corev1.Pod) { p.Namespace, p.Spec.NodeName = "kube-system", "worker-7" }
+	mirror := func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "hash"} }
+	ofNode := func(p *corev1.Pod) { p.OwnerReferences[0].Kind = "Node" }
+	const daemonSet, pod = "DaemonSet kube-system/agent", "Pod kube-system/a"
+	for _, tt := range []struct {
+		name, workload, node string
+		edits                []func(*corev1.Pod)
+	}{
+		{"pod of a DaemonSet", daemonSet, "", nil},
+		{"static pod", pod, "worker-7", []func(*corev1.Pod){mirror, ofNode}},
+		{"static pod that names a DaemonSet", pod, "worker-7", []func(*corev1.Pod){mirror}},
+		{"pod that is owned by its Node", pod, "worker-7", []func(*corev1.Pod){ofNode}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			edits := append([]func(*corev1.Pod){onNode, args("127.0.0.1:10250")}, tt.edits...)
+			found, _, err := LoopbackClients(t.Context(), fake.NewClientset(agent("agent", "a", edits...)))
+			if client, ok := found[tt.workload]; err != nil || !ok || client.Node != tt.node {
+				t.Errorf("got %v, %v", found, err)
+			}
+		})
 	}
 }
 
@@ -194,7 +220,7 @@ func TestLevelOfLoopbackClients(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			findings, err := compatibilityFindings(t.Context(), Input{
 				Client:         fake.NewClientset(agent("agent", "a", args("127.0.0.1:10250"))),
-				GuardsKubelets: true, LoopbackClients: tt.set, AuditOnly: tt.audit, Accepted: tt.accepted,
+				GuardsKubelets: true, LoopbackClients: tt.set, AuditOnly: tt.audit, Accepted: tt.accepted, Server: kubeadmFlags(),
 			})
 			findings = slices.DeleteFunc(findings, func(f Finding) bool { return f.Check != loopbackCheck })
 			wantOne(t, findings, err, tt.level, tt.mentions)

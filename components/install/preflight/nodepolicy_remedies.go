@@ -44,8 +44,9 @@ func (p nodeProblem) detail(nodes string) string {
 
 func (p nodeProblem) allow(what, source, rule, nodes string) string {
 	return fmt.Sprintf("%s %s of node %s: %s, and the policy denies it to a node that registers [%s]. To allow it, add "+
-		"this to nodePolicy in the Installation, next to the entries that it has: `%s`. Or "+
-		"remove it from %s", what, p.listed(), nodes, p.cause(what), rule, p.setting(), source)
+		"this to nodePolicy in the Installation, next to the entries that it has: `%s`. If it has no nodePolicy, first "+
+		"append what `bulkhead config print --node-policy` prints. Or remove it from %s", what, p.listed(), nodes,
+		p.cause(what), rule, p.setting(), source)
 }
 
 // cause does not claim what managedFields do not show.

@@ -80,7 +80,8 @@ func TestNodePolicy(t *testing.T) {
 			"all 1 Nodes"},
 		{"unlisted label of the kubelet", strictPolicy(), "hardened",
 			workerNode("n1", nodeLabel("example.com/rack", "a", "kubelet")), Fail,
-			"`nodePolicy: {allowedLabels: [\"example.com/rack\"]}`"},
+			"`nodePolicy: {allowedLabels: [\"example.com/rack\"]}`. If it has no nodePolicy, first append what " +
+				"`bulkhead config print --node-policy` prints"},
 		{"unlisted label of a controller", strictPolicy(), "hardened",
 			workerNode("n1", nodeLabel("example.com/rack", "a", "kubectl-label")), OK, ""},
 		{"unlisted label of an unknown client", strictPolicy(), "hardened",

@@ -13,10 +13,12 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/bulkhead-k8s/bulkhead/components/install/node"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
@@ -69,8 +71,12 @@ type Input struct {
 	// LoopbackClients is the setting for clients of the kubelets on 127.0.0.1. It is empty if the user
 	// set none. Then these clients are allowed in mode audit, and denied otherwise.
 	LoopbackClients node.LoopbackClients
+	// StreamIdleTimeout is how long kubelet-auth-proxy keeps an idle stream.
+	StreamIdleTimeout time.Duration
 	// AuditOnly is true if the installation denies nothing.
 	AuditOnly bool
+	// Enforces is true if this host already has profile hardened in mode enforce.
+	Enforces bool
 	// IgnoreFailures is true if kube-apiserver goes on without node-restriction when it cannot call it.
 	IgnoreFailures bool
 	// DenyUnknown is true if requests of nodes for resources without a rule are denied also in a newer
@@ -99,6 +105,9 @@ type Server interface {
 	Arg(name string) (string, bool)
 	// ReadsManifests reports whether a server of this version reads webhooks from disk.
 	ReadsManifests(serverVersion string) bool
+	// Gate returns the value of a feature gate in --feature-gates. said is false if the flag does not
+	// set it.
+	Gate(name string) (on, said bool)
 	// HostPath returns the host's path of a file that a flag of the server names. It is empty if the
 	// file is not on a volume of the host.
 	HostPath(file string) string
@@ -114,6 +123,10 @@ type Host interface {
 	// AdmissionPlugins returns the names of the plugins in a file of kube-apiserver that is at path on
 	// the host. An error says why Bulkhead's file cannot keep them.
 	AdmissionPlugins(file, path string) ([]string, error)
+	// KubeletCAProblem returns why kube-apiserver would reject the certificates of kubelets behind their
+	// proxies, if it verifies them with the file at path. It is empty if it would accept them. An empty
+	// path means that the file is not on a volume of the host.
+	KubeletCAProblem(path string) string
 }
 
 // Run runs every check. It returns the findings, and an error if a check could not run.
@@ -121,7 +134,7 @@ func Run(ctx context.Context, in Input) ([]Finding, error) {
 	findings := slices.Concat(flagFindings(in), hostFindings(in.Host), failurePolicyFindings(in))
 	var errs []error
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		versionFindings, Bindings, nodeFindings, joinFindings, NamelessNodes, kubeletFindings,
+		versionFindings, podCertificateFindings, nodeFindings, joinFindings, NamelessNodes, kubeletFindings,
 		scopeFindings, compatibilityFindings,
 	} {
 		found, err := check(ctx, in)
@@ -139,8 +152,8 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	in.kubelets, err = readKubelets(ctx, in)
 	errs := []error{err}
 	for _, check := range []func(context.Context, Input) ([]Finding, error){
-		nodePolicyFindings, mirrorPodFindings, podIPFindings, windowsFindings, leftOutFindings, kubeletConfigFindings,
-		loopbackFindings, staleTokenFindings,
+		bindingFindings, nodePolicyFindings, mirrorPodFindings, podIPFindings, windowsFindings, leftOutFindings,
+		kubeletConfigFindings, addressFindings, kubeletCAFindings, loopbackFindings, staleTokenFindings,
 	} {
 		found, err := check(ctx, in)
 		findings = append(findings, found...)
@@ -148,7 +161,7 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 	}
 	for i, f := range findings {
 		audited := in.AuditOnly && !stopsInAudit(in, f.Check)
-		if f.Level == Fail && (audited || slices.Contains(in.Accepted, flagName(f.Check))) {
+		if f.Level == Fail && (audited || in.accepts(f.Check)) {
 			findings[i].Level = Warn
 			if audited {
 				findings[i].Detail = "before mode enforce: " + f.Detail
@@ -159,10 +172,11 @@ func compatibilityFindings(ctx context.Context, in Input) ([]Finding, error) {
 }
 
 // stopsInAudit reports whether the clients of a check lose access also in mode audit. Clients of [::1] do:
-// the kubelet itself denies them. Those of 127.0.0.1 do if the user has set that.
+// the kubelet itself denies them. Those of 127.0.0.1 do if the user has set that. kube-apiserver does if
+// it connects to another address than the proxy's, or does not trust a kubelet's new certificate.
 func stopsInAudit(in Input, check string) bool {
 	switch check {
-	case kubeletConfigCheck, ipv6LoopbackCheck:
+	case kubeletConfigCheck, ipv6LoopbackCheck, addressCheck, kubeletCACheck:
 		return true
 	case loopbackCheck:
 		return in.LoopbackClients == node.LoopbackDeny
@@ -173,11 +187,17 @@ func stopsInAudit(in Input, check string) bool {
 // Acceptable are the checks whose failure the user may accept, with "-" for each space.
 func Acceptable() []string {
 	var names []string
-	for _, check := range []string{nodePolicyCheck, mirrorPodsCheck, podIPCheck, kubeletConfigCheck, loopbackCheck,
-		ipv6LoopbackCheck, staleTokenCheck} {
+	for _, check := range []string{bindingCheck, nodePolicyCheck, mirrorPodsCheck, podIPCheck, kubeletConfigCheck,
+		loopbackCheck, ipv6LoopbackCheck, staleTokenCheck, addressCheck, kubeletCACheck} {
 		names = append(names, flagName(check))
 	}
 	return names
+}
+
+// accepts reports whether the user accepts the failure of a check. In parity, RBAC decides last, so a right
+// by RBAC bypasses Bulkhead.
+func (in Input) accepts(check string) bool {
+	return slices.Contains(in.Accepted, flagName(check)) && (check != bindingCheck || in.Profile != parity)
 }
 
 func flagName(check string) string { return strings.ReplaceAll(check, " ", "-") }
@@ -194,9 +214,13 @@ func Failed(findings []Finding) bool {
 
 // Print writes the findings as a table.
 func Print(out io.Writer, findings []Finding) error {
+	// Names in a finding can come from users with few rights, and RBAC allows control characters in them. An
+	// error can have several lines.
+	const longest = 8 << 10
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, f := range findings {
-		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\n", f.Level, f.Check, f.Detail); err != nil {
+		detail := webhook.Printable(strings.ReplaceAll(f.Detail, "\n", "; "), longest)
+		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\n", f.Level, f.Check, detail); err != nil {
 			return err
 		}
 	}

@@ -102,7 +102,8 @@ func TestPreflight(t *testing.T) {
 			objects:  []runtime.Object{clusterBinding("sneaky", "ClusterRole", "system:node", group("ops"))}},
 		{name: "a subject of system:node fails for parity", profile: "parity", level: Fail, mentions: "remove the subject",
 			objects: []runtime.Object{clusterBinding("sneaky", "ClusterRole", "system:node", group("system:nodes"))}},
-		{name: "a binding of one node is a warning", level: Warn, mentions: `User "system:node:worker" the ClusterRole view`,
+		{name: "a binding of one node fails for hardened", level: Fail,
+			mentions: `User "system:node:worker" the ClusterRole view`,
 			objects: []runtime.Object{clusterBinding("left-over", "ClusterRole", "view",
 				rbacv1.Subject{Kind: "User", Name: "system:node:worker"})}},
 		{name: "a binding of all nodes is a warning for parity", profile: "parity", level: Warn,
@@ -207,11 +208,42 @@ func TestPreflightRemindsOfAJoin(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	var out bytes.Buffer
-	if err := Print(&out, []Finding{{OK, "one", "fine"}, {Fail, "another", "not fine"}}); err != nil {
+	if err := Print(&out, []Finding{{OK, "one", "fine"}, {Fail, "another", "not\x1b[2K\nfine"}}); err != nil {
 		t.Fatal(err)
 	}
-	want := "OK    one      fine\nFAIL  another  not fine\n"
+	want := "OK    one      fine\nFAIL  another  not\ufffd[2K; fine\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// An operator of several control planes chooses what an outage of node-restriction on one of them does.
+func TestFailurePolicyOfSeveralControlPlanes(t *testing.T) {
+	const choice = "With --node-restriction-failure-policy=Ignore"
+	for _, tc := range []struct {
+		name  string
+		in    Input
+		nodes []runtime.Object
+		want  bool
+	}{
+		{"Fail", Input{Profile: "hardened"}, []runtime.Object{controlPlane("cp-1"), controlPlane("cp-2")}, true},
+		{"Ignore", Input{Profile: "hardened", IgnoreFailures: true},
+			[]runtime.Object{controlPlane("cp-1"), controlPlane("cp-2")}, false},
+		{"mode audit", Input{Profile: "hardened", AuditOnly: true},
+			[]runtime.Object{controlPlane("cp-1"), controlPlane("cp-2")}, false},
+		{"parity, where Fail is the only one", Input{Profile: "parity"},
+			[]runtime.Object{controlPlane("cp-1"), controlPlane("cp-2")}, false},
+		{"one host", Input{Profile: "hardened"}, []runtime.Object{controlPlane("cp-1")}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.in.Client = fake.NewClientset(tc.nodes...)
+			findings, err := nodeFindings(t.Context(), tc.in)
+			if err != nil || len(findings) != 1 {
+				t.Fatalf("%v, %v", findings, err)
+			}
+			if got := strings.Contains(findings[0].Detail, choice); got != tc.want {
+				t.Errorf("it names the choice: %v, want %v: %s", got, tc.want, findings[0].Detail)
+			}
+		})
 	}
 }

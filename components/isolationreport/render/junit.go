@@ -80,7 +80,7 @@ func junitCaseOf(rule api.Rule) junitCase {
 		Time: fmt.Sprintf("%.3f", durationOf(rule).Seconds()), Output: summary(rule)}
 	text := &junitText{Message: rule.Reason}
 	for _, e := range rule.Evidence {
-		if e.Outcome == api.Failed {
+		if e.Outcome == api.Failed || e.Outcome == api.TimedOut {
 			text.Text += e.Suite + ": " + e.Spec + "\n" + e.Message + "\n\n"
 		}
 	}

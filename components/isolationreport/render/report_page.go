@@ -117,9 +117,11 @@ func summary(rule api.Rule) string {
 		counts[e.Outcome]++
 	}
 	var parts []string
-	for _, o := range []api.Outcome{api.Failed, api.Denied, api.Allowed, api.Unconfirmed, api.Skipped} {
+	for _, o := range []api.Outcome{
+		api.Failed, api.TimedOut, api.Denied, api.Allowed, api.Unconfirmed, api.Skipped,
+	} {
 		if counts[o] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
+			parts = append(parts, fmt.Sprintf("%d %s", counts[o], strings.ToLower(outcomeLabel(o).Word)))
 		}
 	}
 	return "Evidence: " + strings.Join(parts, ", ")
@@ -185,11 +187,12 @@ func helps() []help {
 			"Nothing contradicts it."},
 		{resultLabel(api.NotHeld), "The cluster allowed a request that the rule denies, or a spec of the rule failed. " +
 			"Without Bulkhead, this is expected for rules that Kubernetes does not have."},
-		{resultLabel(api.NotProved), "Nothing contradicts the rule, but no denial or no allowed request was seen."},
+		{resultLabel(api.NotProved), "Nothing contradicts the rule, but no denial or no allowed request was seen, " +
+			"or a spec met a time limit."},
 		{resultLabel(api.NotApplicable), "No spec of the rule can run on this cluster. The rule has the reason."},
 		{verdictLabel(api.Stopped), "Every attempt of the attack was denied."},
 		{verdictLabel(api.Succeeded), "The cluster allowed an attempt."},
-		{verdictLabel(api.Unclear), "A spec of the attack failed, or no attempt was denied."},
+		{verdictLabel(api.Unclear), "A spec of the attack failed or met a time limit, or no attempt was denied."},
 		{verdictLabel(api.NotTried), "The suite skipped the attack on this cluster."},
 	}
 }

@@ -43,6 +43,10 @@ func verdictLabel(v api.Verdict) label {
 }
 
 func outcomeLabel(o api.Outcome) label {
+	if o == api.TimedOut {
+		// It has the colours of the other outcome that proves nothing.
+		return label{Class: string(api.Unconfirmed), Word: "Time limit"}
+	}
 	word := strings.ToUpper(string(o[:1])) + string(o[1:])
 	return label{Class: string(o), Word: word}
 }

@@ -10,5 +10,5 @@
 //
 // The webhook authenticator and authorizer of k8s.io/apiserver cannot be used instead. They have no
 // limit on the reviews of one client. They cannot bypass their cache for a recheck. Their cache has
-// no bound in bytes.
+// no limit in bytes. The tests in components/conformance/reviews show all three.
 package reviewclient

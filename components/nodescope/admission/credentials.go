@@ -29,9 +29,11 @@ var (
 	tokenSecret = rules.Rule{
 		ID: "NS-TOKEN-3",
 		Description: "An account with a scope, of any size, writes no secret of type " +
-			"kubernetes.io/service-account-token. The token controller would fill it with a token that has no pod " +
-			"and does not expire.",
-		Source:    "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go",
+			"kubernetes.io/service-account-token and none of type bootstrap.kubernetes.io/token. The token " +
+			"controller would fill the first with a token that has no pod and does not expire. The second is a " +
+			"token with which a machine joins as a new node.",
+		Source: "Bulkhead: NS-TOKEN-1; pkg/controller/serviceaccount/tokens_controller.go; " +
+			"plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go",
 		Extension: true,
 	}
 )
@@ -115,10 +117,14 @@ func reviewSecret(a admission.Attributes) rules.Decision {
 	if !ok || secret == nil {
 		return unexpected(a, tokenSecret, a.GetObject())
 	}
-	const ofToken = corev1.SecretTypeServiceAccountToken
-	old, _ := a.GetOldObject().(*corev1.Secret)
-	if secret.Type == ofToken || old != nil && old.Type == ofToken {
-		return forbid(a, tokenSecret, "an account with a node scope cannot write secrets of type "+string(ofToken))
+	types := []corev1.SecretType{secret.Type}
+	if old, _ := a.GetOldObject().(*corev1.Secret); old != nil {
+		types = append(types, old.Type)
+	}
+	for _, of := range types {
+		if of == corev1.SecretTypeServiceAccountToken || of == corev1.SecretTypeBootstrapToken {
+			return forbid(a, tokenSecret, "an account with a node scope cannot write secrets of type "+string(of))
+		}
 	}
 	return admitted
 }

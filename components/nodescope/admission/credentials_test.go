@@ -95,8 +95,13 @@ func tokenSecretRows() []row {
 	secret := func(of corev1.SecretType) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Type: of}
 	}
-	const refusal = `secrets "s" is forbidden: an account with a node scope cannot write secrets of type kubernetes.io/service-account-token [NS-TOKEN-3]`
+	const (
+		never   = `secrets "s" is forbidden: an account with a node scope cannot write secrets of type `
+		refusal = never + "kubernetes.io/service-account-token [NS-TOKEN-3]"
+		joining = never + "bootstrap.kubernetes.io/token [NS-TOKEN-3]"
+	)
 	ofToken, opaque := secret(corev1.SecretTypeServiceAccountToken), secret(corev1.SecretTypeOpaque)
+	bootstrap := secret(corev1.SecretTypeBootstrapToken)
 	return []row{
 		{name: "a new secret", scope: "nodes", write: write(admission.Create, "secrets", opaque, nil)},
 		{name: "a new secret for a token", scope: "nodes", write: write(admission.Create, "secrets", ofToken, nil),
@@ -106,6 +111,10 @@ func tokenSecretRows() []row {
 		{name: "a changed secret", scope: "nodes", write: write(admission.Update, "secrets", opaque, opaque)},
 		{name: "a changed secret with a token", scope: "nodes", write: write(admission.Update, "secrets", ofToken, ofToken),
 			by: "NS-TOKEN-3", says: refusal},
+		{name: "a new bootstrap token", scope: "nodes", write: write(admission.Create, "secrets", bootstrap, nil),
+			by: "NS-TOKEN-3", says: joining},
+		{name: "a bootstrap token of before", scope: "nodes", write: write(admission.Update, "secrets", opaque, bootstrap),
+			by: "NS-TOKEN-3", says: joining},
 		{name: "a secret that had a token", scope: "nodes", write: write(admission.Update, "secrets", opaque, ofToken),
 			by: "NS-TOKEN-3", says: refusal},
 		{name: "no more of a secret with a token", scope: "nodes", write: write(admission.Delete, "secrets", nil, ofToken)},

@@ -18,7 +18,7 @@
 //  5. The user has a scope, and the write changes an annotation of node scope: denied
 //     (NS-WRITE-1, NS-WRITE-2).
 //  6. The resource is not in the user's scope: admitted, except for tokens, pod certificates
-//     and token secrets (NS-TOKEN-2, NS-TOKEN-3).
+//     and secrets that are or become tokens (NS-TOKEN-2, NS-TOKEN-3).
 //  7. The node of the pod cannot be verified from the token: denied (NS-IDENT-1 … 4).
 //  8. The rules of NodeRestriction decide as for that node (NS-ADMIT-1). For pods and custom
 //     resources, other rules replace or extend them (NS-ADMIT-2, NS-ADMIT-3, NS-CUSTOM-3). Then

@@ -22,9 +22,9 @@ const connected = 15 * time.Second
 // the cluster answers and that the caller is an administrator.
 func prepare(ctx context.Context, o options, dir string) (kubeconfig string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
+	rules.ExplicitPath = o.Kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: o.context})
+		&clientcmd.ConfigOverrides{CurrentContext: o.Context})
 	client, err := loader.ClientConfig()
 	if err != nil {
 		return "", fmt.Errorf("cannot read the credentials: %w; name a file with --kubeconfig", err)
@@ -41,8 +41,8 @@ func prepare(ctx context.Context, o options, dir string) (kubeconfig string, err
 	if err != nil {
 		return "", fmt.Errorf("cannot read the credentials: %w", err)
 	}
-	if o.context != "" {
-		raw.CurrentContext = o.context
+	if o.Context != "" {
+		raw.CurrentContext = o.Context
 	}
 	if err := clientcmd.ResolveLocalPaths(&raw); err != nil {
 		return "", fmt.Errorf("cannot resolve the files of the kubeconfig: %w", err)

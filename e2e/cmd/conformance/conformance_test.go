@@ -22,22 +22,22 @@ import (
 )
 
 func TestValidate(t *testing.T) {
-	good := options{output: "out", procs: 1, timeout: time.Minute}
+	good := options{Output: "out", Procs: 1, Timeout: time.Minute}
 	for name, tt := range map[string]struct {
 		change func(*options)
 		want   string
 	}{
 		"defaults: accepted":                    {func(*options) {}, ""},
-		"node command with a place: accepted":   {func(o *options) { o.nodeExec = "ssh {node}" }, ""},
-		"node command without a place: refused": {func(o *options) { o.nodeExec = "ssh" }, "{node}"},
-		"no process: refused":                   {func(o *options) { o.procs = 0 }, "--procs=0"},
-		"no time: refused":                      {func(o *options) { o.timeout = 0 }, "--timeout=0s"},
-		"no directory: refused":                 {func(o *options) { o.output = "" }, "--output-dir"},
+		"node command with a place: accepted":   {func(o *options) { o.NodeExec = "ssh {node}" }, ""},
+		"node command without a place: refused": {func(o *options) { o.NodeExec = "ssh" }, "{node}"},
+		"no process: refused":                   {func(o *options) { o.Procs = 0 }, "--procs=0"},
+		"no time: refused":                      {func(o *options) { o.Timeout = 0 }, "--timeout=0s"},
+		"no directory: refused":                 {func(o *options) { o.Output = "" }, "--output-dir"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := good
 			tt.change(&o)
-			expectError(t, o.validate(), tt.want)
+			expectError(t, o.Validate(), tt.want)
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestPrepare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := kubeconfigOf(t, tt.allowed)
-			written, err := prepare(t.Context(), options{kubeconfig: file, context: tt.context}, t.TempDir())
+			written, err := prepare(t.Context(), options{Kubeconfig: file, Context: tt.context}, t.TempDir())
 			expectError(t, err, tt.want)
 			if tt.want != "" {
 				return
@@ -142,7 +142,7 @@ func TestPrepare(t *testing.T) {
 			}
 		})
 	}
-	_, err := prepare(context.Background(), options{kubeconfig: filepath.Join(t.TempDir(), "missing")}, t.TempDir())
+	_, err := prepare(context.Background(), options{Kubeconfig: filepath.Join(t.TempDir(), "missing")}, t.TempDir())
 	expectError(t, err, "--kubeconfig")
 }
 

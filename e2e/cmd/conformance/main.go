@@ -20,8 +20,8 @@ const (
 	exitNotHeld = 2
 )
 
-// errNotHeld is returned after a whole run that found a rule that the cluster does not enforce.
-var errNotHeld = errors.New("the cluster does not enforce every rule: see the report")
+// errNotHeld is returned after a whole run that found a rule that does not hold, or an attack that succeeded.
+var errNotHeld = errors.New("a rule is not enforced, or an attack succeeded: see the report")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

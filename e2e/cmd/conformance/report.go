@@ -27,9 +27,9 @@ import (
 const inTree = "in-tree"
 
 // writeReport writes the report of a run in its three forms. It returns errNotHeld if the report has
-// a rule that the cluster does not enforce.
+// a rule that the cluster does not enforce, or an attack that succeeded.
 func writeReport(ctx context.Context, out io.Writer, o options, kubeconfig string) error {
-	results, err := isolationreport.Read(o.output)
+	results, err := isolationreport.Read(o.Output)
 	if err != nil {
 		return fmt.Errorf("cannot read the results of the suites: %w", err)
 	}
@@ -43,7 +43,7 @@ func writeReport(ctx context.Context, out io.Writer, o options, kubeconfig strin
 		return fmt.Errorf("cannot make the report: %w", err)
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(o.output, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(o.Output, name), text, 0o644); err != nil {
 			return fmt.Errorf("cannot write the report: %w", err)
 		}
 	}
@@ -52,7 +52,7 @@ func writeReport(ctx context.Context, out io.Writer, o options, kubeconfig strin
 		_, _ = fmt.Fprintf(out, "%-16s %s\n", profile.Name, profile.Verdict)
 	}
 	_, _ = fmt.Fprintf(out, "\nRead %s in a browser. report.yaml and report.junit.xml are beside it.\n",
-		filepath.Join(o.output, "report.html"))
+		filepath.Join(o.Output, "report.html"))
 	if report.Summary.Rules.NotHeld > 0 || report.Summary.Attacks.Succeeded > 0 {
 		return errNotHeld
 	}

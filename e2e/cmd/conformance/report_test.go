@@ -6,15 +6,18 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	api "github.com/bulkhead-k8s/bulkhead/components/apis/nodeisolationreport"
 	"github.com/bulkhead-k8s/bulkhead/components/install/hosts"
 	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
 	"github.com/bulkhead-k8s/bulkhead/components/isolationreport/fixture"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // reportOf writes a report from invented results of a profile, and returns its directory.
@@ -27,7 +30,7 @@ func reportOf(t *testing.T, profile string) (dir string, err error) {
 		}
 	}
 	var out bytes.Buffer
-	err = writeReport(t.Context(), &out, options{output: dir}, filepath.Join(dir, "no-kubeconfig"))
+	err = writeReport(t.Context(), &out, options{Output: dir}, filepath.Join(dir, "no-kubeconfig"))
 	if !strings.Contains(out.String(), "report.html") || !strings.Contains(out.String(), "NodeRestriction") {
 		t.Errorf("output %q, %v", out.String(), err)
 	}
@@ -50,6 +53,38 @@ func TestWriteReport(t *testing.T) {
 	}
 	if report, err := api.Parse(text); err != nil || report.Metadata.Profile != "any" {
 		t.Errorf("profile of a cluster that does not answer: %+v, %v", report.Metadata, err)
+	}
+}
+
+// TestExitCode: the exit code is 2 for a rule that does not hold and for an attack that succeeded. It is 0 if
+// specs only met a time limit.
+func TestExitCode(t *testing.T) {
+	spec := func(state isolationreport.State, attack string, allowed bool) isolationreport.Spec {
+		return isolationreport.Spec{Text: "denied", Rules: []rules.ID{"NA-SECRET-1"}, By: "NA-SECRET-1", Attack: attack,
+			Want: isolationreport.Deny, Expected: isolationreport.Deny, State: state,
+			Answers: []isolationreport.Answer{{Allowed: allowed}}}
+	}
+	for name, tt := range map[string]struct {
+		spec isolationreport.Spec
+		want error
+	}{
+		"denied: no error":              {spec(isolationreport.Passed, "", false), nil},
+		"time limit: no error":          {spec(isolationreport.TimedOut, "", false), nil},
+		"allowed at the limit: error":   {spec(isolationreport.TimedOut, "", true), errNotHeld},
+		"failed: error":                 {spec(isolationreport.Failed, "", false), errNotHeld},
+		"attack that succeeded: error":  {spec(isolationreport.Failed, "T3", true), errNotHeld},
+		"attack at the limit: no error": {spec(isolationreport.TimedOut, "T3", false), nil},
+	} {
+		dir := t.TempDir()
+		one := isolationreport.NewResults("nodeauthorizer", "any", time.Now(), time.Minute)
+		one.Specs = []isolationreport.Spec{tt.spec}
+		if err := one.Write(filepath.Join(dir, one.Suite+isolationreport.ResultsSuffix)); err != nil {
+			t.Fatal(err)
+		}
+		err := writeReport(t.Context(), io.Discard, options{Output: dir}, filepath.Join(dir, "no-kubeconfig"))
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -40,13 +40,13 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	if suites, err = selected(suites, o.suites); err != nil {
+	if suites, err = selected(suites, o.Suites); err != nil {
 		return err
 	}
-	if o.output, err = filepath.Abs(o.output); err != nil {
-		return fmt.Errorf("cannot use %s: %w", o.output, err)
+	if o.Output, err = filepath.Abs(o.Output); err != nil {
+		return fmt.Errorf("cannot use %s: %w", o.Output, err)
 	}
-	if err := os.MkdirAll(o.output, 0o755); err != nil {
+	if err := os.MkdirAll(o.Output, 0o755); err != nil {
 		return fmt.Errorf("cannot create the output directory: %w", err)
 	}
 	fmt.Fprintf(out, "Running the suites %s. This takes 5 to 20 minutes. Ctrl-C ends the run and removes its objects.\n",
@@ -72,12 +72,12 @@ func selected(all, named []string) ([]string, error) {
 
 // runSuites runs Ginkgo. Specs that fail are not an error: the report has them.
 func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig string, suites []string) error {
-	if err := removeResults(o.output); err != nil {
+	if err := removeResults(o.Output); err != nil {
 		return fmt.Errorf("cannot remove the results of the last run: %w", err)
 	}
 	args := []string{
 		"run", "--no-color", "--keep-going", "--silence-skips", "--succinct", "--poll-progress-after=2m",
-		fmt.Sprintf("--timeout=%v", o.timeout), fmt.Sprintf("--procs=%d", o.procs),
+		fmt.Sprintf("--timeout=%v", o.Timeout), fmt.Sprintf("--procs=%d", o.Procs),
 	}
 	for _, suite := range suites {
 		args = append(args, "./"+suite+suiteSuffix)
@@ -86,8 +86,8 @@ func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig st
 	cmd := exec.CommandContext(ctx, filepath.Join(dir, runner), args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Stdout = out
-	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+kubeconfig, "E2E_PROFILE=any", "E2E_NODE_EXEC="+o.nodeExec,
-		"E2E_ARTIFACTS="+o.output)
+	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+kubeconfig, "E2E_PROFILE=any", "E2E_NODE_EXEC="+o.NodeExec,
+		"E2E_ARTIFACTS="+o.Output)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }
 	cmd.WaitDelay = cleanup
 	// Ginkgo gets one signal, from Cancel. A terminal would send it another one, which stops the
@@ -102,7 +102,7 @@ func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig st
 		return fmt.Errorf("cannot run the suites: %w", err)
 	}
 	for _, suite := range suites {
-		if _, err := os.Stat(filepath.Join(o.output, suite+isolationreport.ResultsSuffix)); err != nil {
+		if _, err := os.Stat(filepath.Join(o.Output, suite+isolationreport.ResultsSuffix)); err != nil {
 			return fmt.Errorf("the suite %s ended without results: read its output above, and run it alone with --suites=%s",
 				suite, suite)
 		}

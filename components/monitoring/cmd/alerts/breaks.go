@@ -42,7 +42,7 @@ func allPhases(c *cluster) phases {
 				revocationListFailed(c),
 			},
 			{
-				scopeSyncStopped(c), configurationInvalid(c), certificateExpires(c), historyNotWritten(c),
+				scopeSyncStopped(c), approverEnds(c), configurationInvalid(c), certificateExpires(c), historyNotWritten(c),
 			},
 			{registrationInvalid(c), unreadableReviews(c), requestsLimited(c), denialsRise(c)},
 		},
@@ -157,6 +157,27 @@ func scopeSyncStopped(c *cluster) *breakage {
 		repaired: "The process continues with SIGCONT.",
 		begin:    c.script("kill -STOP " + scopeSyncPID),
 		repair:   c.script("kill -CONT " + scopeSyncPID + " || true"),
+	}
+}
+
+const (
+	// approverPod begins the name of the pod. The name of the Node follows.
+	approverPod        = "bulkhead-kubelet-approver-"
+	approverKubeconfig = bulkheadDir + "/kubelet-approver/kubeconfig"
+	// approverPID finds the process by the first 15 characters of its name.
+	approverPID = "$(pgrep -x kubelet-csr-app)"
+)
+
+// approverEnds lets the process end. The pod has no readiness probe, so one that is stopped with
+// SIGSTOP stays ready.
+func approverEnds(c *cluster) *breakage {
+	return &breakage{
+		causes: []cause{{"BulkheadPodNotReady", map[string]string{"pod": approverPod + c.controlPlane}}},
+		broken: "The kubeconfig of kubelet-csr-approver is removed and the process is killed. It ends again after " +
+			"each start.",
+		repaired: "The file is restored.",
+		begin:    c.script(removed(approverKubeconfig) + "kill -9 " + approverPID),
+		repair:   c.script(restored(approverKubeconfig)),
 	}
 }
 

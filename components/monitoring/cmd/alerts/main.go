@@ -18,6 +18,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -28,6 +29,23 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 )
+
+const help = `Alerts causes each alert of manifests/monitoring on the reference cluster, with a real Prometheus. It
+waits until the alert fires, repairs the cluster, and waits until the alert resolves. A whole run takes 20 minutes.
+The cluster is repaired also after a failure and after Ctrl-C.
+
+Before it: make up && eval "$(make env)"
+
+Examples:
+  make alerts
+  go -C components/monitoring run ./cmd/alerts -only=BulkheadViewStale
+  go -C components/monitoring run ./cmd/alerts -repair
+
+Exit code: 0 if each alert fired and resolved; 1 if an alert fired before its break, did not fire or did not resolve,
+and for an error or Ctrl-C.
+
+Flags:
+`
 
 // options are the flags of the command.
 type options struct {
@@ -41,7 +59,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == podStatusCommand {
 		err = servePodStatus(ctx)
 	} else {
-		err = run(ctx, os.Args[1:])
+		err = run(ctx, os.Stdout, os.Args[1:])
 	}
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -50,7 +68,7 @@ func main() {
 	}
 }
 
-func parse(args []string) (options, error) {
+func parse(out io.Writer, args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("alerts", flag.ContinueOnError)
 	flags.StringVar(&o.root, "root", "../..", "the checkout")
@@ -59,8 +77,19 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.figure, "draw", "", "the SVG to draw the dashboard to; empty for none")
 	flags.StringVar(&o.only, "only", "", "run only the breaks of these alerts, separated by commas; writes no page")
 	flags.BoolVar(&o.repairOnly, "repair", false, "only repair what a killed run has left")
-	if err := flags.Parse(args); err != nil {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = fmt.Fprint(out, help)
+		flags.SetOutput(out)
+		flags.PrintDefaults()
 		return o, err
+	case err != nil:
+		return o, fmt.Errorf("%w; for the flags, run it with --help", err)
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("cannot use the argument %q: alerts has only flags", flags.Arg(0))
 	}
 	if o.kubeconfig == "" {
 		return o, errors.New(`cannot find the cluster: KUBECONFIG is empty; run make up && eval "$(make env)"`)
@@ -68,8 +97,8 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-func run(ctx context.Context, args []string) (err error) {
-	o, err := parse(args)
+func run(ctx context.Context, out io.Writer, args []string) (err error) {
+	o, err := parse(out, args)
 	if err != nil {
 		return err
 	}

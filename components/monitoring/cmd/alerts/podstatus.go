@@ -23,7 +23,7 @@ const (
 	podStatusPort    = 9091
 )
 
-// servePodStatus serves the one series of kube-state-metrics that an alert needs, with its name and
+// servePodStatus serves the one metric of kube-state-metrics that alerts need, with its name and
 // labels.
 func servePodStatus(ctx context.Context) error {
 	config, err := rest.InClusterConfig()
