@@ -5,6 +5,7 @@ package kubeletauth_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -20,8 +21,9 @@ import (
 const (
 	// commandTime bounds a kubectl command that ends by itself, also one that waits for pods.
 	commandTime = 8 * time.Minute
-	// outputTimeout bounds the time until a kubectl that follows a pod reads its output.
-	outputTimeout = 20 * time.Second
+	// outputTimeout bounds the time until a kubectl that follows a pod reads its output, also while other
+	// clusters start on the same machine.
+	outputTimeout = time.Minute
 )
 
 // command is a kubectl command as the administrator.
@@ -72,6 +74,14 @@ func kubectl(ctx context.Context, args ...string) string {
 // stderrOf returns what a kubectl command wrote to its standard error.
 func stderrOf(session *gexec.Session) string {
 	return strings.TrimSpace(string(session.Err.Contents()))
+}
+
+// atFailure describes a kubectl command that still runs when an assertion fails.
+func atFailure(session *gexec.Session) func() string {
+	return func() string {
+		return fmt.Sprintf("%s\nexit code %d (-1: it runs)\n%s", strings.Join(session.Command.Args, " "), session.ExitCode(),
+			stderrOf(session))
+	}
 }
 
 // dial connects to an address. The connection is closed when the spec ends. Reads and writes fail

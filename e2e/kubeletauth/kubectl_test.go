@@ -53,10 +53,10 @@ func kubectlWorks(where string, node func() string, labels ...string) {
 
 		It("logs -f prints new lines", Allows("KA-CLOG-1"), func(ctx SpecContext) {
 			following := start(command{}.make(in(pod, "logs", shell, "--follow", "--tail=1")...))
-			Eventually(ctx, following.Out).WithTimeout(outputTimeout).Should(gbytes.Say("tick"))
+			Eventually(ctx, following.Out).WithTimeout(outputTimeout).Should(gbytes.Say("tick"), atFailure(following))
 			word := rand.Text()
 			kubectl(ctx, in(pod, "exec", shell, "--", "sh", "-c", "echo "+word+" >/proc/1/fd/1")...)
-			Eventually(ctx, following.Out).WithTimeout(outputTimeout).Should(gbytes.Say(word))
+			Eventually(ctx, following.Out).WithTimeout(outputTimeout).Should(gbytes.Say(word), atFailure(following))
 			expectPassed(ctx, node(), pod, "containerlogs", "GET")
 		})
 
@@ -120,14 +120,15 @@ func attaches(ctx context.Context, pod *corev1.Pod, environment string) {
 	attached := start(call)
 	word := rand.Text()
 	fmt.Fprintln(input, word)
-	Eventually(ctx, attached.Out).WithTimeout(outputTimeout).Should(gbytes.Say("heard " + word))
+	Eventually(ctx, attached.Out).WithTimeout(outputTimeout).Should(gbytes.Say("heard "+word), atFailure(attached))
 }
 
 func forwards(ctx context.Context, pod *corev1.Pod, environment string) {
 	GinkgoHelper()
 	forwarding := start(command{environment: environment}.make("port-forward", "--namespace="+pod.Namespace, pod.Name,
 		":"+serverPort))
-	Eventually(ctx, forwarding.Out).WithTimeout(outputTimeout).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+ ->`))
+	Eventually(ctx, forwarding.Out).WithTimeout(outputTimeout).Should(gbytes.Say(`Forwarding from 127\.0\.0\.1:\d+ ->`),
+		atFailure(forwarding))
 	line, _, _ := strings.Cut(string(forwarding.Out.Contents()), " ->")
 	address := strings.TrimPrefix(line, "Forwarding from ")
 	first, second := dial(ctx, address), dial(ctx, address)

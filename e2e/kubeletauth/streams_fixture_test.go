@@ -55,7 +55,7 @@ func (c *kubectlStreams) begin(ctx context.Context) {
 	c.log = start(command{}.make(in(c.pod, "logs", shell, "--follow", "--tail=1")...))
 	// The log starts with one earlier line. This proves that it follows before the test writes a
 	// word, which would otherwise be lost.
-	Eventually(ctx, c.log.Out).WithTimeout(outputTimeout).Should(gbytes.Say("tick\n"), stderrOf(c.log))
+	Eventually(ctx, c.log.Out).WithTimeout(outputTimeout).Should(gbytes.Say("tick\n"), atFailure(c.log))
 	talking := command{}.make(in(c.pod, "exec", shell, "--stdin", "--", "sh", "-c", echoAndLogScript)...)
 	c.input = must(talking.StdinPipe())
 	c.command = start(talking)
@@ -67,8 +67,8 @@ func (c *kubectlStreams) expectData(ctx context.Context) {
 	GinkgoHelper()
 	word := rand.Text()
 	Expect(fmt.Fprintln(c.input, word)).Error().NotTo(HaveOccurred(), stderrOf(c.command))
-	Eventually(ctx, c.command.Out).WithTimeout(outputTimeout).Should(gbytes.Say("heard "+word), stderrOf(c.command))
-	Eventually(ctx, c.log.Out).WithTimeout(outputTimeout).Should(gbytes.Say("told "+word), stderrOf(c.log))
+	Eventually(ctx, c.command.Out).WithTimeout(outputTimeout).Should(gbytes.Say("heard "+word), atFailure(c.command))
+	Eventually(ctx, c.log.Out).WithTimeout(outputTimeout).Should(gbytes.Say("told "+word), atFailure(c.log))
 }
 
 // awaitEnd waits for the end of both streams, and adds kubectl's result to the report.

@@ -77,7 +77,7 @@ var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
 	It("static pods of kube-system in a namespace without annotations: denied", Denies("NR-MIRROR-2"),
 		func(ctx SpecContext) {
 			for _, pod := range controlPlanePods(ctx) {
-				admit(ctx, mirror(like(&pod)), "and it does not list ")
+				admit(ctx, onControlPlane(mirror(like(&pod))), "and it does not list ")
 			}
 		})
 
@@ -86,7 +86,7 @@ var _ = Describe("bulkhead mirror-labels", Label(OnHost, OnHardened), func() {
 			annotateOwn := strings.Replace(annotateSystem, "kube-system", suite.Env().Namespace(ctx), 1)
 			suite.OnControlPlane(ctx, asAdmin+strings.Replace(systemLine(ctx), annotateSystem, annotateOwn, 1))
 			for _, pod := range controlPlanePods(ctx) {
-				admit(ctx, mirror(like(&pod)))
+				admit(ctx, onControlPlane(mirror(like(&pod))))
 			}
 		})
 })

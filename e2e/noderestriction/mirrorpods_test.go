@@ -53,14 +53,14 @@ func likeEtcd(_ *Env, pod *corev1.Pod) {
 	pod.Labels = map[string]string{"component": "etcd", "tier": "control-plane"}
 }
 
-// onControlPlane creates the mirror pod of a control-plane node.
-func onControlPlane(tweak func(*Env, *corev1.Pod)) RequestFunc {
+// onControlPlane makes the Env's own node a control-plane node before the request.
+func onControlPlane(makeRequest RequestFunc) RequestFunc {
 	return func(ctx context.Context, e *Env) Request {
 		GinkgoHelper()
 		e.Node(ctx, e.Own)
 		patch := must(json.Marshal(metadata("labels", fields{"node-role.kubernetes.io/control-plane": ""})))
 		must(suite.Client.CoreV1().Nodes().Patch(ctx, e.Own, types.MergePatchType, patch, metav1.PatchOptions{}))
-		return inNamespaceWith(listedTier, tweak)(ctx, e)
+		return makeRequest(ctx, e)
 	}
 }
 
@@ -88,11 +88,11 @@ var _ = DescribeTable("a mirror pod", Label(OnHardened), admit,
 		"must not create mirror pods with the following labels: k8s-app"),
 
 	Entry("with the label of the control plane on a control-plane node: admitted", Allows("NR-MIRROR-6"),
-		onControlPlane(likeEtcd)),
+		onControlPlane(inNamespaceWith(listedTier, likeEtcd))),
 	Entry("with the label of the control plane on another node: denied", Denies("NR-MIRROR-6"),
 		inNamespaceWith(listedTier, likeEtcd), "the label tier=control-plane if its Node has the label"),
 	Entry("with an annotation of kubeadm on a control-plane node: admitted", Allows("NR-MIRROR-6"),
-		onControlPlane(annotations(etcdAddress))),
+		onControlPlane(mirror(annotations(etcdAddress)))),
 	Entry("with an annotation of kubeadm on another node: denied", Denies("NR-MIRROR-6"), mirror(annotations(etcdAddress)),
 		"an annotation under kubeadm.kubernetes.io/ if its Node has the label"),
 
