@@ -82,7 +82,7 @@ func checkRequests(ctx context.Context, in *inputs) ([]Finding, error) {
 			in.Now().Sub(r.CreationTimestamp.Time) < slowRequest {
 			continue
 		}
-		if node, ours := kubeletapprover.Asking(r); ours {
+		if node, waiting := kubeletapprover.Asking(r); waiting {
 			waits.Names = append(waits.Names, node)
 		}
 		if has(r, certificatesv1.CertificateApproved) && !has(r, certificatesv1.CertificateFailed) &&

@@ -25,14 +25,14 @@ import (
 var approved, _ = rules.Find(kubeletauth.Rules, kubeletauth.RuleCSR)
 
 // Asking returns the requesting node if the approver handles the request. That is a request by a
-// node to kubernetes.io/kubelet-serving that is neither approved nor denied. Otherwise ours is
+// node to kubernetes.io/kubelet-serving that is neither approved nor denied. Otherwise waiting is
 // false.
-func Asking(request *certificatesv1.CertificateSigningRequest) (node string, ours bool) {
+func Asking(request *certificatesv1.CertificateSigningRequest) (node string, waiting bool) {
 	if request.Spec.SignerName != certificatesv1.KubeletServingSignerName || decided(request) {
 		return "", false
 	}
-	node, ours = nodeidentity.NodeName(&user.DefaultInfo{Name: request.Spec.Username, Groups: request.Spec.Groups})
-	return node, ours && node != ""
+	node, waiting = nodeidentity.NodeName(&user.DefaultInfo{Name: request.Spec.Username, Groups: request.Spec.Groups})
+	return node, waiting && node != ""
 }
 
 func decided(request *certificatesv1.CertificateSigningRequest) bool {

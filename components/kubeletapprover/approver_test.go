@@ -144,9 +144,9 @@ func TestProblem(t *testing.T) {
 			worker(), "unable to parse"},
 	} {
 		request := asked(t, tc.template, tc.spec)
-		name, ours := Asking(request)
-		if !ours || name != "worker-1" {
-			t.Errorf("%s: %q asks: %v", tc.name, name, ours)
+		name, waiting := Asking(request)
+		if !waiting || name != "worker-1" {
+			t.Errorf("%s: %q asks: %v", tc.name, name, waiting)
 		}
 		got, err := Problem(t.Context(), request, name, tc.node, cluster{})
 		if err != nil || (got == "") != (tc.mentions == "") || !strings.Contains(got, tc.mentions) || got != "" &&
@@ -191,7 +191,7 @@ func TestForeignSigningRequestsAreIgnored(t *testing.T) {
 			condition(r, certificatesv1.CertificateDenied)
 		},
 	} {
-		if node, ours := Asking(asked(t, nil, change)); ours {
+		if node, waiting := Asking(asked(t, nil, change)); waiting {
 			t.Errorf("%s: node %q", name, node)
 		}
 	}

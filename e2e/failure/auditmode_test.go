@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/bulkhead-k8s/bulkhead/components/doctor"
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
 )
@@ -53,7 +54,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		})
 		bindSystemNode(ctx)
 		started = time.Now()
-		suite.OnControlPlane(ctx, "bulkhead install --config="+beforeAudit+" --mode=audit")
+		suite.OnControlPlane(ctx, "bulkhead install --config="+beforeAudit+" --mode=audit --audit-for=1m")
 		installWorker(ctx, "deny -> allow, the value of the cluster")
 		machine = joinLikeKarpenter(ctx)
 		agent = logAgent(ctx)
@@ -121,6 +122,12 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		preflight := suite.OnControlPlane(ctx, "bulkhead preflight --config="+beforeAudit+" --mode=audit")
 		Expect(preflight).To(And(ContainSubstring("clients of 127.0.0.1:10250"), ContainSubstring("WARN  IPs of pods"),
 			ContainSubstring("WARN  clients with old tokens"), ContainSubstring("loopbackClients: allow")))
+	})
+
+	It("is a finding of bulkhead doctor when it lasts longer than planned", Allows("NR-LABEL-1"), func(ctx SpecContext) {
+		Eventually(ctx, func() []string { return examineAll(ctx)[doctor.Soon] }).WithTimeout(2 * time.Minute).
+			WithPolling(time.Second).Should(ContainElement(And(HavePrefix("audit: ["+suite.ControlPlane+"]: --mode=audit since "),
+			HaveSuffix("it lasts longer than planned"))))
 	})
 
 	It("refuses to enforce what would stop, until it is allowed", Denies("NR-PODIP-1"), func(ctx SpecContext) {

@@ -27,19 +27,21 @@ const (
 // examine returns what bulkhead doctor finds, without notes.
 func examine(ctx context.Context) (urgent, soon []string) {
 	GinkgoHelper()
+	all := examineAll(ctx)
+	return all[doctor.Urgent], all[doctor.Soon]
+}
+
+func examineAll(ctx context.Context) map[doctor.Severity][]string {
+	GinkgoHelper()
 	var report doctor.Report
 	out := suite.OnControlPlane(ctx, askDoctor+" -o json || test $? = 2")
 	Expect(json.Unmarshal([]byte(out), &report)).To(Succeed(), out)
+	all := map[doctor.Severity][]string{}
 	for _, finding := range report.Findings {
-		line := fmt.Sprintf("%s: %v: %s", finding.Check, finding.Names, finding.Problem)
-		switch finding.Severity {
-		case doctor.Urgent:
-			urgent = append(urgent, line)
-		case doctor.Soon:
-			soon = append(soon, line)
-		}
+		all[finding.Severity] = append(all[finding.Severity],
+			fmt.Sprintf("%s: %v: %s", finding.Check, finding.Names, finding.Problem))
 	}
-	return urgent, soon
+	return all
 }
 
 var _ = Describe("bulkhead doctor", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow), func() {

@@ -60,9 +60,9 @@ func preview(t *testing.T) types.Report {
 }
 
 // Unproved returns what a suite does not prove, from a preview of its specs. A problem is a rule
-// without a spec that it allows, a rule without a spec that it denies, or a result of [Misnamed]. A
-// spec that another rule denies, and that this rule allows where the other rule is not in force,
-// counts as allowed by this rule.
+// without a spec that it allows, a rule without a spec that it denies, or a result of [Misnamed]. As
+// in a report of profile hardened, an allowance also counts for the rule that allows. So a spec that
+// another rule denies in hardened, and that this rule allows elsewhere, is not enough.
 func Unproved(preview types.Report, all []rules.Rule) []string {
 	problems := Misnamed(preview, all)
 	proved := map[rules.ID]map[Want]bool{}
@@ -75,8 +75,8 @@ func Unproved(preview types.Report, all []rules.Rule) []string {
 				proved[id][claim.Want] = true
 			}
 		}
-		if proved[claim.Off] != nil {
-			proved[claim.Off][Allow] = true
+		if allows := allowedIn(claim, all, Hardened); proved[allows] != nil {
+			proved[allows][Allow] = true
 		}
 	}
 	for _, rule := range all {
@@ -87,6 +87,18 @@ func Unproved(preview types.Report, all []rules.Rule) []string {
 		}
 	}
 	return problems
+}
+
+// allowedIn returns the rule that allows the request of a spec in the profile, or "" if the request is
+// denied.
+func allowedIn(claim Claim, all []rules.Rule, profile Profile) rules.ID {
+	switch {
+	case claim.Want == Allow:
+		return claim.By
+	case claim.Off != "" && isOff(claim, all, profile):
+		return claim.Off
+	}
+	return ""
 }
 
 // Misnamed returns the specs that name no rule, no outcome, or a rule that does not exist. It also

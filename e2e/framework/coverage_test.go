@@ -77,6 +77,11 @@ func TestUnprovedOptional(t *testing.T) {
 		{"what is refused while a rule is in force is allowed by another while it is off",
 			[]types.SpecReport{allow, deny, both}, nil},
 		{
+			"allowed only while the other rule is off: not proved in hardened",
+			[]types.SpecReport{deny, both, spec("is left to RBAC", AllowsBy("NA-TWO-1", Behind)...)},
+			[]string{"NA-ONE-1 has no spec labelled want:allow"},
+		},
+		{
 			"a refusal by a rule that may be off is only half of it",
 			[]types.SpecReport{allow, deny, both, spec("is bare", Denies("NA-TWO-1")...)},
 			[]string{`"is bare" does not say which rule allows it while NA-TWO-1 is off`},

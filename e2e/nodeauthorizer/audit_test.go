@@ -86,6 +86,13 @@ var _ = Describe("an optional rule that audits", Serial, Ordered, Label(Disrupti
 			Expect(suite.Do(ctx, node, asked)).To(AllowedBy(suite.Settings.Profile, request.off))
 		})
 	}
+
+	// Where NA-ENDPOINTS-1 is enforced, no request for endpoints is allowed.
+	It("allows a node to get endpoints by name", Allows("NA-UNI-ENDPOINTS"), func(ctx SpecContext) {
+		env := suite.Env()
+		Expect(suite.Do(ctx, suite.AsNode(env.Own), endpoints(ctx, env))).
+			To(AllowedBy(suite.Settings.Profile, "NA-UNI-ENDPOINTS"))
+	})
 })
 
 // countOf counts one verb only: the cluster's own kubelets watch secrets all the time.

@@ -24,7 +24,7 @@ const builtHere = "dev.bulkhead.load-balancer"
 // with the small load balancer in kind/loadbalancer. kind needs a shell in it, so it is built on the
 // node image.
 func (c *Cluster) ensureBalancerImage(ctx context.Context, log io.Writer, nodeImage string) error {
-	if exists, ours := c.balancerImageExists(ctx); exists && !ours {
+	if exists, local := c.balancerImageExists(ctx); exists && !local {
 		return nil
 	}
 	if !c.Engine.Private && nodeimage.Fetch(ctx, log, c.Engine, balancerImage) == nil {
@@ -34,7 +34,7 @@ func (c *Cluster) ensureBalancerImage(ctx context.Context, log io.Writer, nodeIm
 }
 
 // balancerImageExists reports whether the engine has the image, and whether it was built here.
-func (c *Cluster) balancerImageExists(ctx context.Context) (exists, ours bool) {
+func (c *Cluster) balancerImageExists(ctx context.Context) (exists, local bool) {
 	label, err := c.Engine.Docker("image", "inspect", "--format", "{{index .Config.Labels \""+builtHere+"\"}}",
 		balancerImage).Output(ctx, io.Discard)
 	return err == nil, err == nil && label == "true"
@@ -64,7 +64,7 @@ func (c *Cluster) buildBalancer(ctx context.Context, log io.Writer, nodeImage st
 // Docker keeps an image that another cluster uses.
 func (c *Cluster) removeBalancerImage() {
 	ctx := context.Background()
-	if _, ours := c.balancerImageExists(ctx); ours {
+	if _, local := c.balancerImageExists(ctx); local {
 		_ = c.Engine.Docker("image", "rm", balancerImage).Run(ctx, io.Discard)
 	}
 }

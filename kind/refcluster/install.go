@@ -80,7 +80,7 @@ func (c *Cluster) UninstallNodes(ctx context.Context) (guarded bool, err error) 
 	if len(there) == 0 {
 		return false, nil
 	}
-	return true, c.onNodes(ctx, there, "leaving the kubelet to itself on ", "uninstall")
+	return true, c.onNodes(ctx, there, "removing kubelet-auth-proxy from ", "uninstall")
 }
 
 // guardedNodes returns the nodes with files of `bulkhead node install`, even if they are

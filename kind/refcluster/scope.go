@@ -35,9 +35,9 @@ func (c *Cluster) MarkKubeProxy(ctx context.Context) error {
 	return c.annotateKubeProxy(ctx, "annotating kube-proxy with a node scope", scopeAnnotation+"="+value)
 }
 
-// LeaveKubeProxy undoes MarkKubeProxy.
-func (c *Cluster) LeaveKubeProxy(ctx context.Context) error {
-	return c.annotateKubeProxy(ctx, "leaving kube-proxy to RBAC", scopeAnnotation+"-")
+// UnmarkKubeProxy removes the annotation of MarkKubeProxy.
+func (c *Cluster) UnmarkKubeProxy(ctx context.Context) error {
+	return c.annotateKubeProxy(ctx, "removing the node scope of kube-proxy", scopeAnnotation+"-")
 }
 
 func (c *Cluster) annotateKubeProxy(ctx context.Context, title, change string) error {

@@ -16,7 +16,7 @@ import (
 )
 
 // longest is how long the recording may be.
-const longest = 200 * time.Second
+const longest = 3 * time.Minute
 
 // recording is a parsed file.
 type recording struct {
@@ -111,7 +111,7 @@ var fixedLine = regexp.MustCompile(`^(──|══|attacker\$|admin\$|  (-[a-z]
 // TestRecordingIsOfTheseSteps compares the recording with the demo on a fake cluster, which shows the
 // steps of the code with the expected outcomes.
 func TestRecordingIsOfTheseSteps(t *testing.T) {
-	tour, printed := newTour(t.Context(), &fakeStage{is: fullHardened}, nil)
+	tour, printed := newTour(t.Context(), &fakeCluster{is: fullHardened}, nil)
 	if err := tour.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestRecordingOfADemoReplays(t *testing.T) {
 	var file strings.Builder
 	now := time.Unix(1000, 0)
 	c := newCast(&file, func() time.Time { return now })
-	tour, printed := newTour(t.Context(), &fakeStage{is: fullHardened}, c)
+	tour, printed := newTour(t.Context(), &fakeCluster{is: fullHardened}, c)
 	if err := tour.run(t.Context()); err != nil || c.err != nil {
 		t.Fatal(err, c.err)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// fakeStage is a cluster that answers as the real one did when the demo was written. It keeps the
+// fakeCluster is a cluster that answers as the real one did when the demo was written. It keeps the
 // order of all calls.
-type fakeStage struct {
+type fakeCluster struct {
 	is settings
 	// calls has an entry for each call: "switch PROFILE", or the node and the first line of a script.
 	calls []string
@@ -25,7 +25,7 @@ type fakeStage struct {
 	brokenSwitch map[string]error
 }
 
-func (f *fakeStage) note(call string) error {
+func (f *fakeCluster) note(call string) error {
 	f.calls = append(f.calls, call)
 	if f.before != nil {
 		return f.before(call)
@@ -33,7 +33,7 @@ func (f *fakeStage) note(call string) error {
 	return nil
 }
 
-func (f *fakeStage) run(ctx context.Context, node, script string) (string, error) {
+func (f *fakeCluster) run(ctx context.Context, node, script string) (string, error) {
 	first, _, _ := strings.Cut(script, "\n")
 	if err := f.note(node + ": " + first); err != nil {
 		return "", err
@@ -59,13 +59,13 @@ func (f *fakeStage) run(ctx context.Context, node, script string) (string, error
 	return "", nil
 }
 
-func (f *fakeStage) output(ctx context.Context, node, script string) (string, error) {
+func (f *fakeCluster) output(ctx context.Context, node, script string) (string, error) {
 	return f.run(ctx, node, script)
 }
 
-func (f *fakeStage) installed(context.Context) (settings, error) { return f.is, nil }
+func (f *fakeCluster) installed(context.Context) (settings, error) { return f.is, nil }
 
-func (f *fakeStage) switchTo(ctx context.Context, want settings, step func(string)) error {
+func (f *fakeCluster) switchTo(ctx context.Context, want settings, step func(string)) error {
 	if err := f.note(fmt.Sprintf("switch %s %t %t", want.profile, want.kubeletAPI, want.nodeScope)); err != nil {
 		return err
 	}

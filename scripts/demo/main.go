@@ -111,9 +111,9 @@ func run(ctx context.Context, o options) (err error) {
 		s.out, s.paused = io.MultiWriter(os.Stdout, recording), recording.pause
 		defer func() { err = errors.Join(err, recording.err, file.Close()) }()
 	}
-	p := player{screen: s, runner: c, steps: story(), patience: time.Minute, interval: time.Second,
+	p := player{screen: s, runner: c, steps: story(), retryTimeout: time.Minute, interval: time.Second,
 		got: map[string][]outcome{}}
-	return (&tour{player: p, stage: c}).run(ctx)
+	return (&tour{player: p, cluster: c}).run(ctx)
 }
 
 // terminal is true if the output is one.

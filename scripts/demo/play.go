@@ -23,8 +23,8 @@ type player struct {
 	screen *screen
 	runner runner
 	steps  []step
-	// patience is how long a command is repeated, and interval the time between two attempts.
-	patience, interval time.Duration
+	// retryTimeout is how long a command is repeated, and interval the time between two attempts.
+	retryTimeout, interval time.Duration
 	// got are the outcomes of each step, by profile.
 	got map[string][]outcome
 	// wrong says which outcomes were not the expected ones.
@@ -81,9 +81,9 @@ var unavailable = regexp.MustCompile(`(?i)unable to connect|connection refused|h
 	`unexpected EOF|the TokenReview failed`)
 
 // answer returns the output of a command. It repeats the command until the awaited text is in the
-// output, but not for longer than patience.
+// output, but not for longer than retryTimeout.
 func (p *player) answer(ctx context.Context, c command, awaited string) (string, error) {
-	for deadline := time.Now().Add(p.patience); ; {
+	for deadline := time.Now().Add(p.retryTimeout); ; {
 		output, err := p.runner.run(ctx, c.node, c.lines)
 		if err != nil || time.Now().After(deadline) ||
 			strings.Contains(output, awaited) && !unavailable.MatchString(output) {

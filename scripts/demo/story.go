@@ -21,7 +21,7 @@ var intro = []string{
 		"administrator's.",
 }
 
-// story returns the steps. The pods and secrets that they name are in scene.yaml.
+// story returns the steps. The pods and secrets that they name are in objects.yaml.
 func story() []step {
 	return []step{whoAmI(), ownSecret(), endedPod(), forgottenGrant(), longToken(), uncordon(), traffic(), shell()}
 }

@@ -70,8 +70,8 @@ func TestWordsAndCommandsFitTheScreen(t *testing.T) {
 	}
 }
 
-func TestEveryObjectOfTheSceneIsRemoved(t *testing.T) {
-	for _, object := range parsed(t, scene) {
+func TestEveryObjectIsRemoved(t *testing.T) {
+	for _, object := range parsed(t, objects) {
 		switch {
 		case object.Metadata.Namespace != "":
 			if !slices.Contains([]string{"demo-shop", "demo-payments"}, object.Metadata.Namespace) {
@@ -100,18 +100,18 @@ type object struct {
 	}
 }
 
-func parsed(t *testing.T, text string) (objects []object) {
+func parsed(t *testing.T, text string) (all []object) {
 	t.Helper()
 	for documents := yaml.NewDecoder(strings.NewReader(text)); ; {
 		var o object
 		err := documents.Decode(&o)
 		if errors.Is(err, io.EOF) {
-			return objects
+			return all
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		objects = append(objects, o)
+		all = append(all, o)
 	}
 }
 

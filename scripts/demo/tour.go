@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-//go:embed scene.yaml
-var scene string
+//go:embed objects.yaml
+var objects string
 
 //go:embed payments.yaml
 var staticPod string
 
-// stage is the cluster of the tour.
-type stage interface {
+// clusterAccess is the cluster of the tour.
+type clusterAccess interface {
 	runner
 	// output runs a script that must not fail.
 	output(ctx context.Context, node, script string) (string, error)
@@ -30,7 +30,7 @@ type stage interface {
 // tour plays both acts, and leaves the cluster as it was.
 type tour struct {
 	player
-	stage stage
+	cluster clusterAccess
 	// before are the settings at the start, and now the present ones. now has no profile during a
 	// switch: the tour then does not know which one is installed.
 	before, now settings
@@ -41,7 +41,7 @@ const cleanUpTime = 20 * time.Minute
 
 // run plays the tour. An error says what was not as expected, or what failed.
 func (t *tour) run(ctx context.Context) (err error) {
-	if t.before, err = t.stage.installed(ctx); err != nil {
+	if t.before, err = t.cluster.installed(ctx); err != nil {
 		return err
 	}
 	t.now = t.before
@@ -104,7 +104,7 @@ func (t *tour) change(ctx context.Context, want settings) error {
 	}
 	t.screen.print(t.screen.paint(green, "admin$ ") + t.screen.paint(bold, "make up PROFILE="+want.profile) + "\n")
 	t.now = settings{}
-	if err := t.stage.switchTo(ctx, want, func(line string) { t.screen.line(faint, printed(line)) }); err != nil {
+	if err := t.cluster.switchTo(ctx, want, func(line string) { t.screen.line(faint, printed(line)) }); err != nil {
 		return err
 	}
 	t.now = want
@@ -118,7 +118,7 @@ const label = "bulkhead.dev/demo"
 
 // prepare removes what a demo has left that was killed, and stops if a user's object would be lost.
 func (t *tour) prepare(ctx context.Context) error {
-	left, err := t.stage.output(ctx, controlPlane, "kubectl get namespaces -l "+label+" -o name")
+	left, err := t.cluster.output(ctx, controlPlane, "kubectl get namespaces -l "+label+" -o name")
 	if err != nil {
 		return fmt.Errorf("cannot look for objects of an earlier demo: %w", err)
 	}
@@ -128,7 +128,7 @@ func (t *tour) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	taken, err := t.stage.output(ctx, controlPlane,
+	taken, err := t.cluster.output(ctx, controlPlane,
 		"kubectl get namespaces demo-shop demo-payments -o name --ignore-not-found\n"+
 			"kubectl get node "+worker+" -o jsonpath='{.spec.unschedulable}'")
 	if err != nil {
@@ -146,10 +146,10 @@ func (t *tour) prepare(ctx context.Context) error {
 // setUp makes the objects of the story. The pods start during the switch of the profile.
 func (t *tour) setUp(ctx context.Context) error {
 	put := "cat >payments.yaml <<'END'\n" + staticPod + "END\n"
-	if _, err := t.stage.output(ctx, worker, put); err != nil {
+	if _, err := t.cluster.output(ctx, worker, put); err != nil {
 		return fmt.Errorf("cannot write the attacker's file: %w", err)
 	}
-	if _, err := t.stage.output(ctx, controlPlane, "kubectl create -f - <<'END'\n"+scene+"END\n"); err != nil {
+	if _, err := t.cluster.output(ctx, controlPlane, "kubectl create -f - <<'END'\n"+objects+"END\n"); err != nil {
 		return fmt.Errorf("cannot make the objects of the story: %w", err)
 	}
 	return nil
@@ -158,7 +158,7 @@ func (t *tour) setUp(ctx context.Context) error {
 // ready waits until the pods of the story run, or have ended.
 func (t *tour) ready(ctx context.Context) error {
 	const wait = "kubectl wait pod --timeout=2m "
-	_, err := t.stage.output(ctx, controlPlane, "set -e\n"+
+	_, err := t.cluster.output(ctx, controlPlane, "set -e\n"+
 		wait+"-n demo-shop -l runs=on --for=condition=Ready\n"+
 		wait+"-n demo-payments -l runs=on --for=condition=Ready\n"+
 		wait+"-n demo-shop migration --for=jsonpath='{.status.phase}'=Succeeded\n")
@@ -190,12 +190,12 @@ func (t *tour) cleanUp(ctx context.Context) error {
 
 // removeAll removes what the demo has made.
 func (t *tour) removeAll(ctx context.Context) error {
-	err := undoSteps(ctx, t.stage, t.steps...)
-	_, failed := t.stage.output(ctx, controlPlane, "kubectl delete namespaces,clusterroles,clusterrolebindings -l "+label+
-		" --ignore-not-found --timeout=3m")
+	err := undoSteps(ctx, t.cluster, t.steps...)
+	_, failed := t.cluster.output(ctx, controlPlane, "kubectl delete namespaces,clusterroles,clusterrolebindings -l "+
+		label+" --ignore-not-found --timeout=3m")
 	err = errors.Join(err, failed)
 	for _, node := range []string{worker, controlPlane} {
-		_, failed := t.stage.output(ctx, node, "rm -rf "+workDir)
+		_, failed := t.cluster.output(ctx, node, "rm -rf "+workDir)
 		err = errors.Join(err, failed)
 	}
 	if err != nil {

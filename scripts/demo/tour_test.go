@@ -16,18 +16,18 @@ import (
 )
 
 // newTour returns a tour on a fake cluster, without pauses, and what it prints.
-func newTour(ctx context.Context, f *fakeStage, record io.Writer) (*tour, *strings.Builder) {
+func newTour(ctx context.Context, f *fakeCluster, record io.Writer) (*tour, *strings.Builder) {
 	var printed strings.Builder
 	s := &screen{ctx: ctx, out: &printed}
 	if record != nil {
 		s.out = io.MultiWriter(&printed, record)
 	}
-	p := player{screen: s, runner: f, steps: story(), patience: 5 * time.Second, interval: time.Millisecond,
+	p := player{screen: s, runner: f, steps: story(), retryTimeout: 5 * time.Second, interval: time.Millisecond,
 		got: map[string][]outcome{}}
-	return &tour{player: p, stage: f}, &printed
+	return &tour{player: p, cluster: f}, &printed
 }
 
-func (f *fakeStage) switches() []string {
+func (f *fakeCluster) switches() []string {
 	return slices.DeleteFunc(slices.Clone(f.calls), func(c string) bool { return !strings.HasPrefix(c, "switch ") })
 }
 
@@ -49,7 +49,7 @@ func TestTourPutsTheProfileBack(t *testing.T) {
 			[]string{toInTree, toHardened, "switch hardened false true"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := &fakeStage{is: tc.is}
+			f := &fakeCluster{is: tc.is}
 			tour, printed := newTour(t.Context(), f, nil)
 			if err := tour.run(t.Context()); err != nil {
 				t.Fatalf("%v\n%s", err, printed)
@@ -66,7 +66,7 @@ func TestTourPutsTheProfileBack(t *testing.T) {
 }
 
 // expectClean expects that, after the last step, the demo has removed what it made.
-func expectClean(t *testing.T, f *fakeStage) {
+func expectClean(t *testing.T, f *fakeCluster) {
 	t.Helper()
 	last := f.done[max(0, slices.IndexFunc(f.done, isRemoval)):]
 	for _, call := range []string{
@@ -106,7 +106,7 @@ func TestTourEndsClean(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
-			f := &fakeStage{is: fullHardened}
+			f := &fakeCluster{is: fullHardened}
 			f.before = func(call string) error {
 				// A second call is that of the cleanup.
 				if strings.Contains(call, tc.at) && f.is.profile == tc.on && ctx.Err() == nil {
@@ -134,7 +134,7 @@ func TestTourEndsClean(t *testing.T) {
 
 func TestInterruptInAPauseShowsNoMoreCommands(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	f := &fakeStage{is: fullHardened}
+	f := &fakeCluster{is: fullHardened}
 	tour, printed := newTour(ctx, f, nil)
 	tour.screen.pace, tour.screen.paused = 1e-6, func(time.Duration) { interrupt() }
 	if _, err := tour.play(ctx, uncordon(), hardened); !errors.Is(err, context.Canceled) {
@@ -146,7 +146,7 @@ func TestInterruptInAPauseShowsNoMoreCommands(t *testing.T) {
 }
 
 func TestTourEndsCleanAfterAFailure(t *testing.T) {
-	f := &fakeStage{is: fullHardened, brokenSwitch: map[string]error{inTree: errors.New("no disk")}}
+	f := &fakeCluster{is: fullHardened, brokenSwitch: map[string]error{inTree: errors.New("no disk")}}
 	tour, _ := newTour(t.Context(), f, nil)
 	if err := tour.run(t.Context()); err == nil || !strings.Contains(err.Error(), "no disk") {
 		t.Errorf("err = %v", err)
@@ -158,7 +158,7 @@ func TestTourEndsCleanAfterAFailure(t *testing.T) {
 }
 
 func TestProfileThatIsNotBackIsNamed(t *testing.T) {
-	f := &fakeStage{is: fullHardened, brokenSwitch: map[string]error{hardened: errors.New("no disk")}}
+	f := &fakeCluster{is: fullHardened, brokenSwitch: map[string]error{hardened: errors.New("no disk")}}
 	tour, _ := newTour(t.Context(), f, nil)
 	err := tour.run(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "run `make up PROFILE=hardened`: no disk") {
@@ -175,7 +175,7 @@ func TestUnexpectedOutcomes(t *testing.T) {
 			`step 5, A token for ten years, on in-tree: expected "allowed", got "denied by NR-SA-6"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := &fakeStage{is: fullHardened, answers: map[string][]string{tc.key: {tc.answer}}}
+			f := &fakeCluster{is: fullHardened, answers: map[string][]string{tc.key: {tc.answer}}}
 			tour, printed := newTour(t.Context(), f, nil)
 			if err := tour.run(t.Context()); err == nil || err.Error() != tc.want {
 				t.Errorf("err = %v", err)
@@ -189,7 +189,7 @@ func TestUnexpectedOutcomes(t *testing.T) {
 }
 
 func TestHardenedThatAllowsIsReported(t *testing.T) {
-	f := &fakeStage{is: fullHardened, answers: map[string][]string{
+	f := &fakeCluster{is: fullHardened, answers: map[string][]string{
 		"create token": {"2036-11-23T09:16:01Z", "2036-11-23T09:16:02Z"},
 	}}
 	tour, _ := newTour(t.Context(), f, nil)
@@ -201,7 +201,7 @@ func TestHardenedThatAllowsIsReported(t *testing.T) {
 }
 
 func TestAnswersThatTakeTime(t *testing.T) {
-	f := &fakeStage{is: fullHardened, answers: map[string][]string{
+	f := &fakeCluster{is: fullHardened, answers: map[string][]string{
 		"get endpointslices": {"bulkhead-control-plane", "bulkhead-control-plane"},
 		"curl -sk":           {"Unable to connect to the server", "Unauthorized: the TokenReview failed [KA-AUTH-1]"},
 	}}
@@ -220,7 +220,7 @@ func TestOthersObjectsAreKept(t *testing.T) {
 		{"cordoned node", "jsonpath='{.spec.unschedulable}'", "true", "is cordoned"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := &fakeStage{is: fullHardened, answers: map[string][]string{tc.key: {tc.answer}}}
+			f := &fakeCluster{is: fullHardened, answers: map[string][]string{tc.key: {tc.answer}}}
 			tour, _ := newTour(t.Context(), f, nil)
 			if err := tour.run(t.Context()); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("err = %v", err)
@@ -234,7 +234,7 @@ func TestOthersObjectsAreKept(t *testing.T) {
 }
 
 func TestObjectsOfAKilledDemoAreRemovedFirst(t *testing.T) {
-	f := &fakeStage{is: fullHardened, answers: map[string][]string{"get namespaces -l": {"namespace/demo-shop\n"}}}
+	f := &fakeCluster{is: fullHardened, answers: map[string][]string{"get namespaces -l": {"namespace/demo-shop\n"}}}
 	tour, _ := newTour(t.Context(), f, nil)
 	if err := tour.run(t.Context()); err != nil {
 		t.Error(err)
@@ -246,7 +246,7 @@ func TestObjectsOfAKilledDemoAreRemovedFirst(t *testing.T) {
 }
 
 func TestOutputFitsTheScreen(t *testing.T) {
-	tour, printed := newTour(t.Context(), &fakeStage{is: fullHardened}, nil)
+	tour, printed := newTour(t.Context(), &fakeCluster{is: fullHardened}, nil)
 	if err := tour.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

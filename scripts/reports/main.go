@@ -28,6 +28,7 @@ Before it: make up PROFILE=in-tree && make e2e && make up && make e2e
 Examples:
   make reports
   go run ./scripts/reports -output=/tmp/reports
+  go run ./scripts/reports -pages
 
 Exit code: 0 if all files are written; 1 for an error.
 
@@ -40,7 +41,7 @@ func main() {
 		return
 	}
 	if err == nil {
-		err = run(o.results, o.output)
+		err = run(o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -49,7 +50,10 @@ func main() {
 }
 
 // options are the flags of the command.
-type options struct{ results, output string }
+type options struct {
+	results, output string
+	pages           bool
+}
 
 func parse(out io.Writer, args []string) (options, error) {
 	var o options
@@ -57,6 +61,7 @@ func parse(out io.Writer, args []string) (options, error) {
 	flags.StringVar(&o.results, "results", filepath.Join("_output", "e2e"),
 		"Folder with a folder of results for each profile.")
 	flags.StringVar(&o.output, "output", "docs", "Folder to write index.html and reports/ to.")
+	flags.BoolVar(&o.pages, "pages", false, "Write only the pages again, from the YAML files in the folder -output.")
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	err := flags.Parse(args)
@@ -75,53 +80,94 @@ func parse(out io.Writer, args []string) (options, error) {
 }
 
 // run makes all files, and writes them only if all could be made.
-func run(results, output string) error {
-	files := map[string][]byte{}
-	first, errFirst := addReport(files, results, "in-tree")
-	second, errSecond := addReport(files, results, "hardened")
-	if err := errors.Join(errFirst, errSecond); err != nil {
+func run(o options) error {
+	var reports []*api.NodeIsolationReport
+	var errs []error
+	for _, profile := range []string{"in-tree", "hardened"} {
+		report, err := o.report(profile)
+		reports, errs = append(reports, report), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	first, second := reports[0], reports[1]
 	c := isolationreport.Compare(first, second)
-	var page, front bytes.Buffer
-	err := errors.Join(
-		render.CompareHTML(&page, c, render.Links{First: "in-tree.html", Second: "hardened.html"}),
-		render.FrontPage(&front, c, "reports"))
+	files, err := pages(c)
 	if err != nil {
 		return err
 	}
-	files[filepath.Join("reports", "compare.html")], files["index.html"] = page.Bytes(), front.Bytes()
-	if err := os.MkdirAll(filepath.Join(output, "reports"), 0o755); err != nil {
+	for _, report := range reports {
+		if o.pages {
+			break
+		}
+		text, err := report.Marshal()
+		if err != nil {
+			return err
+		}
+		files[yamlFile(report.Metadata.Profile)] = append([]byte(yamlHeader), text...)
+	}
+	if err := os.MkdirAll(filepath.Join(o.output, "reports"), 0o755); err != nil {
 		return fmt.Errorf("cannot make the folder of the reports: %w", err)
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(output, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(o.output, name), text, 0o644); err != nil {
 			return fmt.Errorf("cannot write the reports: %w", err)
 		}
 	}
 	fmt.Printf("in-tree:  %s\nhardened: %s\nboth:     %s\nwritten to %s\n", first.Summary.Verdict, second.Summary.Verdict,
-		c.Verdict, output)
+		c.Verdict, o.output)
 	return nil
 }
 
-// addReport makes the report of a profile, as YAML and as a page.
-func addReport(files map[string][]byte, results, profile string) (*api.NodeIsolationReport, error) {
-	report, err := build(filepath.Join(results, profile))
+// pages makes the pages of two reports, by the names of their files.
+func pages(c *isolationreport.Comparison) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, report := range []*api.NodeIsolationReport{c.First, c.Second} {
+		var page bytes.Buffer
+		if err := render.HTML(&page, report); err != nil {
+			return nil, err
+		}
+		files[filepath.Join("reports", report.Metadata.Profile+".html")] = page.Bytes()
+	}
+	var page, front bytes.Buffer
+	err := errors.Join(
+		render.CompareHTML(&page, c, render.Links{First: "in-tree.html", Second: "hardened.html"}),
+		render.FrontPage(&front, c, "reports"))
+	files[filepath.Join("reports", "compare.html")], files["index.html"] = page.Bytes(), front.Bytes()
+	return files, err
+}
+
+func yamlFile(profile string) string { return filepath.Join("reports", profile+".yaml") }
+
+// report makes the report of a profile from results, or reads it if only pages are wanted.
+func (o options) report(profile string) (*api.NodeIsolationReport, error) {
+	var report *api.NodeIsolationReport
+	var err error
+	if o.pages {
+		report, err = read(o.output, profile)
+	} else {
+		report, err = build(filepath.Join(o.results, profile))
+	}
 	if err == nil && report.Metadata.Profile != profile {
 		err = fmt.Errorf("the results are of profile %s", report.Metadata.Profile)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot make the report of %s: %w\nMake the results: make up PROFILE=%s, then make e2e",
-			profile, err, profile)
+	switch {
+	case err == nil:
+		return report, nil
+	case o.pages:
+		return nil, fmt.Errorf("cannot read the report of %s: %w\nMake it again: make reports", profile, err)
 	}
-	var page bytes.Buffer
-	text, err := report.Marshal()
-	if err := errors.Join(err, render.HTML(&page, report)); err != nil {
+	return nil, fmt.Errorf("cannot make the report of %s: %w\nMake the results: make up PROFILE=%s, then make e2e",
+		profile, err, profile)
+}
+
+// read reads a report that an earlier run wrote to the folder.
+func read(folder, profile string) (*api.NodeIsolationReport, error) {
+	text, err := os.ReadFile(filepath.Join(folder, yamlFile(profile)))
+	if err != nil {
 		return nil, err
 	}
-	base := filepath.Join("reports", profile)
-	files[base+".yaml"], files[base+".html"] = append([]byte(yamlHeader), text...), page.Bytes()
-	return report, nil
+	return api.Parse(text)
 }
 
 const yamlHeader = `# Copyright The Bulkhead Authors

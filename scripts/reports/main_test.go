@@ -4,6 +4,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,7 +37,7 @@ func TestReportsOfBothProfiles(t *testing.T) {
 	results, output := t.TempDir(), t.TempDir()
 	writeResults(t, results, "in-tree")
 	writeResults(t, results, "hardened")
-	if err := run(results, output); err != nil {
+	if err := run(options{results: results, output: output}); err != nil {
 		t.Fatal(err)
 	}
 	first := map[string]string{}
@@ -55,12 +57,38 @@ func TestReportsOfBothProfiles(t *testing.T) {
 			t.Errorf("the front page has no link to %s", link)
 		}
 	}
-	if err := run(results, output); err != nil {
+	if err := run(options{results: results, output: output}); err != nil {
 		t.Fatal(err)
 	}
 	for name, before := range first {
 		if after, err := os.ReadFile(filepath.Join(output, name)); err != nil || string(after) != before {
 			t.Errorf("%s differs in a second run: %v", name, err)
+		}
+	}
+}
+
+// TestPagesOfReportsThatExist: the YAML files are enough to write the pages again.
+func TestPagesOfReportsThatExist(t *testing.T) {
+	results, output := t.TempDir(), t.TempDir()
+	if err := run(options{output: output, pages: true}); err == nil || !strings.Contains(err.Error(), "make reports") {
+		t.Errorf("without reports: %v", err)
+	}
+	writeResults(t, results, "in-tree")
+	writeResults(t, results, "hardened")
+	if err := run(options{results: results, output: output}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"index.html", "reports/in-tree.html", "reports/hardened.html", "reports/compare.html"} {
+		file := filepath.Join(output, name)
+		want, err := os.ReadFile(file)
+		if err := errors.Join(err, os.Remove(file)); err != nil {
+			t.Fatal(err)
+		}
+		if err := run(options{output: output, pages: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s differs from the page of the results: %v", name, err)
 		}
 	}
 }
@@ -90,7 +118,7 @@ func TestReportsWithoutResults(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			results, output := t.TempDir(), t.TempDir()
 			tc.write(t, results)
-			err := run(results, output)
+			err := run(options{results: results, output: output})
 			for _, want := range tc.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("error %v, want %q", err, want)

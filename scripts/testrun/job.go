@@ -130,16 +130,35 @@ func (j *job) step(ctx context.Context, name string, do func(r *result) error) e
 }
 
 // part is a step that does not start when the run's limit has passed. Then it counts as skipped.
+type part struct {
+	name string
+	do   func(r *result) error
+}
+
+// part runs one part.
 func (j *job) part(ctx context.Context, name string, do func(r *result) error) error {
-	if limit := j.results.limit; limit == 0 || time.Since(j.results.started) < limit || ctx.Err() != nil {
-		return j.step(ctx, name, do)
+	return j.parts(ctx, part{name, do})
+}
+
+// parts runs parts in their order. The limit applies once, when the first one starts: all of them start, or
+// none. A failure does not stop the next part.
+func (j *job) parts(ctx context.Context, parts ...part) error {
+	limit := j.results.limit
+	skipped := limit != 0 && time.Since(j.results.started) >= limit && ctx.Err() == nil
+	var errs error
+	for _, p := range parts {
+		do := p.do
+		if skipped {
+			do = func(r *result) error {
+				fmt.Fprintf(j.out, "    %s: skipped: no part starts after %s; for all parts, run make test TEST_LIMIT=0\n",
+					p.name, limit)
+				r.skipped++
+				return nil
+			}
+		}
+		errs = errors.Join(errs, j.step(ctx, p.name, do))
 	}
-	return j.step(ctx, name, func(r *result) error {
-		fmt.Fprintf(j.out, "    %s: skipped: no part starts after %s; for all parts, run make test TEST_LIMIT=0\n", name,
-			j.results.limit)
-		r.skipped++
-		return nil
-	})
+	return errs
 }
 
 func (j *job) beat(name string, ended <-chan struct{}) {

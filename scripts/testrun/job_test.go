@@ -144,6 +144,43 @@ func TestNoPartStartsAfterTheLimit(t *testing.T) {
 	}
 }
 
+// TestLimitAppliesToPartsTogether: parts that are long do not make the next ones of their group be left out.
+func TestLimitAppliesToPartsTogether(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		begin         time.Duration
+		want, skipped []string
+	}{
+		{"the first one starts before the limit", 50 * time.Minute, []string{"nested", "root"}, nil},
+		{"the limit has passed", 61 * time.Minute, nil, []string{"nested", "root"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var out strings.Builder
+				var ran []string
+				j := &job{out: &out, results: &results{started: time.Now(), limit: time.Hour}}
+				long := func(name string) part {
+					return part{name, func(r *result) error {
+						time.Sleep(20 * time.Minute)
+						ran, r.passed = append(ran, name), 1
+						return errBroken
+					}}
+				}
+				time.Sleep(tc.begin)
+				err := j.parts(t.Context(), long("nested"), long("root"))
+				if !slices.Equal(ran, tc.want) || (err != nil) != (len(tc.want) > 0) {
+					t.Errorf("ran %q, err = %v", ran, err)
+				}
+				for _, name := range tc.skipped {
+					if !strings.Contains(out.String(), name+": skipped: no part starts after 1h0m0s") {
+						t.Errorf("the output does not name the part %s:\n%s", name, &out)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestTemporaryFilesCanRun(t *testing.T) {
 	directory, remove, err := temporary(t.Context())
 	if err != nil {

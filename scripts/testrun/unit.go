@@ -32,7 +32,7 @@ func verify(ctx context.Context, j *job) error { return checks(ctx, j, verifyChe
 // quickChecks are all but golangci-lint. It compiles for minutes, itself and all packages, so `make test`
 // leaves it to `make verify`.
 func quickChecks(ctx context.Context, j *job) error {
-	return checks(ctx, j, slices.DeleteFunc(slices.Clone(verifyChecks), func(check string) bool { return check == linter }))
+	return checks(ctx, j, slices.DeleteFunc(slices.Clone(verifyChecks), func(c string) bool { return c == linter }))
 }
 
 func checks(ctx context.Context, j *job, names []string) error {
@@ -58,15 +58,28 @@ func checks(ctx context.Context, j *job, names []string) error {
 }
 
 // unit runs every test that needs no cluster, with the race detector.
-func unit(ctx context.Context, j *job) error { return errors.Join(raced(ctx, j), modules(ctx, j)) }
+func unit(ctx context.Context, j *job) error {
+	errs := errors.Join(raced(ctx, j), installBrowser(ctx, j))
+	nested, err := j.nestedTests(ctx)
+	return errors.Join(errs, err, j.parts(ctx, nested...), fuzz(ctx, j, shortFuzz, false))
+}
 
-// unraced runs them without it. `make test` has no time to compile all packages a second time. On a busy
-// machine the tests of the installer have taken half an hour: they have the lowest priority.
+// unraced runs them without it. `make test` has no time to compile all packages a second time.
 func unraced(ctx context.Context, j *job) error {
-	errs := j.part(ctx, "unit tests", func(r *result) error {
+	errs := installBrowser(ctx, j)
+	tests, err := j.unracedTests(ctx)
+	return errors.Join(errs, err, j.parts(ctx, tests...), fuzz(ctx, j, shortFuzz, false))
+}
+
+// unracedTests returns the unit tests of `make test`. Those of the nested modules are first, because the
+// ones of the root module take longest. The run's limit applies to all of them together: on a slow
+// machine, none may be left out because others before it took long.
+func (j *job) unracedTests(ctx context.Context) ([]part, error) {
+	tests, err := j.nestedTests(ctx, browserRequired)
+	return append(tests, part{"unit tests", func(r *result) error {
+		// On a busy machine the tests of the installer have taken half an hour: they have the lowest priority.
 		return j.gotestsum(ctx, r, "unit", ".", "go", "test", "-vet=off", "-json", "-timeout=1h", "./...")
-	})
-	return errors.Join(errs, modules(ctx, j))
+	}}), err
 }
 
 // raced runs the unit tests of the root module. golangci-lint runs the analyzers of go vet.
@@ -91,23 +104,34 @@ func raced(ctx context.Context, j *job) error {
 	return errs
 }
 
-// modules runs the tests of the nested modules, and the fuzz targets of all.
-func modules(ctx context.Context, j *job) error {
-	// The tests of the pages of reports need a browser and a font. Without them they are skipped.
+// browserRequired is an environment variable with its value. It makes the tests of the pages of reports fail
+// without a browser. Otherwise, they are skipped.
+const browserRequired = "BULKHEAD_BROWSER_REQUIRED=true"
+
+// installBrowser installs what the tests of the pages of reports need: a browser and a font. It returns an
+// error only after an interrupt, because the tests report a browser that is missing.
+func installBrowser(ctx context.Context, j *job) error {
 	browser := map[string]string{"chromium": "chromium fonts-dejavu-core"}
 	if err := host.Install(ctx, j.out, browser); err != nil {
-		fmt.Fprintln(j.out, "tests of the pages of reports are skipped, because there is no browser:", err)
+		fmt.Fprintln(j.out, "cannot install the browser for the tests of the pages of reports:", err)
 	}
-	nested, errs := j.nestedModules()
+	return ctx.Err()
+}
+
+// nestedTests returns the tests of the nested modules. environment has settings of the form NAME=value.
+func (j *job) nestedTests(ctx context.Context, environment ...string) ([]part, error) {
 	// The tests of nested modules call upstream's code millions of times, in sequence. The race
 	// detector finds nothing there, and makes the tests ten times slower.
+	test := slices.Concat([]string{"env"}, environment,
+		[]string{"go", "test", "-vet=off", "-json", "-timeout=30m", "./..."})
+	nested, err := j.nestedModules()
+	var tests []part
 	for _, module := range nested {
-		errs = errors.Join(errs, j.part(ctx, "tests of "+module, func(r *result) error {
-			name := strings.ReplaceAll(module, "/", "-")
-			return j.gotestsum(ctx, r, name, module, "go", "test", "-vet=off", "-json", "-timeout=30m", "./...")
-		}))
+		tests = append(tests, part{"tests of " + module, func(r *result) error {
+			return j.gotestsum(ctx, r, strings.ReplaceAll(module, "/", "-"), module, test...)
+		}})
 	}
-	return errors.Join(errs, fuzz(ctx, j, shortFuzz, false))
+	return tests, err
 }
 
 // packages returns the packages of the root module. Sequential ones are tested without the race
@@ -174,8 +198,9 @@ func (j *job) gotestsum(ctx context.Context, r *result, name, folder string, arg
 	defer remove()
 	report := j.path("unit", name+".junit.xml")
 	cmd := j.background(ctx, append([]string{
-		"env", "-u", "E2E_KUBECONFIG", "TMPDIR=" + directory, "GOTMPDIR=" + os.TempDir(), j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails",
-		"--format-hide-empty-pkg", "--hide-summary=failed", "--junitfile=" + report, "--raw-command", "--",
+		"env", "-u", "E2E_KUBECONFIG", "TMPDIR=" + directory, "GOTMPDIR=" + os.TempDir(),
+		j.path("bin", "gotestsum"), "--format=pkgname-and-test-fails", "--format-hide-empty-pkg",
+		"--hide-summary=failed", "--junitfile=" + report, "--raw-command", "--",
 	}, args...)...)
 	cmd.Dir = filepath.Join(j.root, folder)
 	if err := os.RemoveAll(report); err != nil {

@@ -30,7 +30,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/isolationreport/render"
 )
 
-var screenshots = flag.String("screenshots", "", "a folder for pictures of every page")
+var screenshots = flag.String("screenshots", "", "a folder for pictures of every page, also of those in docs")
 
 // pages are the names of the files that writePages writes.
 var pages = []string{"hardened", "in-tree", "compare", "index"}
@@ -123,16 +123,40 @@ func save(dir, name string, write func(*bytes.Buffer) error) error {
 	return os.WriteFile(filepath.Join(dir, name+".html"), b.Bytes(), 0o600)
 }
 
-// program returns the path of the browser, or skips the test.
-func program(t *testing.T) string {
-	t.Helper()
+// requiredVariable is set to true by `make test`. A browser that is not installed is then a failure.
+const requiredVariable = "BULKHEAD_BROWSER_REQUIRED"
+
+const notInstalled = "cannot test the pages of reports: Chromium is not installed; run apt-get install chromium"
+
+// find returns the path of the browser, or "" if none is installed.
+func find() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	t.Skip("Chromium is not installed: run apt-get install chromium")
 	return ""
+}
+
+// program returns the path of the browser, or skips the test.
+func program(t *testing.T) string {
+	t.Helper()
+	path := find()
+	if path == "" {
+		t.Skip(notInstalled)
+	}
+	return path
+}
+
+// TestBrowserIsInstalled is the one failure of `make test` on a machine without a browser.
+func TestBrowserIsInstalled(t *testing.T) {
+	switch {
+	case find() != "":
+	case os.Getenv(requiredVariable) == "true":
+		t.Error(notInstalled)
+	default:
+		t.Skip(notInstalled)
+	}
 }
 
 var (

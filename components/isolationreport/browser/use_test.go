@@ -5,6 +5,7 @@ package browser
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,7 +153,7 @@ func TestKeyboardFocusIsVisible(t *testing.T) {
 }
 
 func TestStructureForScreenReaders(t *testing.T) {
-	for _, name := range pages {
+	for _, name := range slices.Concat(pages, published) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, screen{width: phone, theme: "light"}, name+".html")
 			for what, expression := range map[string]string{

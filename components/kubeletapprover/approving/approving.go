@@ -127,8 +127,8 @@ func (a *Approver) next(ctx context.Context, queue workqueue.TypedRateLimitingIn
 // consider approves a CSR or leaves it to an administrator. It returns an error if it cannot
 // decide.
 func (a *Approver) consider(ctx context.Context, request *certificatesv1.CertificateSigningRequest) error {
-	name, ours := kubeletapprover.Asking(request)
-	if !ours {
+	name, waiting := kubeletapprover.Asking(request)
+	if !waiting {
 		return nil
 	}
 	// A live read: the Node may have got its address just before its kubelet created the CSR.

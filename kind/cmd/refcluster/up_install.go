@@ -17,7 +17,7 @@ func installScoped(ctx context.Context, cluster *refcluster.Cluster, want wanted
 		if err := install(ctx, cluster, want, image); err != nil {
 			return err
 		}
-		return cluster.LeaveKubeProxy(ctx)
+		return cluster.UnmarkKubeProxy(ctx)
 	}
 	if err := cluster.MarkKubeProxy(ctx); err != nil {
 		return err

@@ -33,7 +33,9 @@ func TestHelpHasAnExampleAndTheExitCodes(t *testing.T) {
 }
 
 func TestInvalidArguments(t *testing.T) {
-	for arg, want := range map[string]string{"--unknown": "run it with --help", "word": "only flags"} {
+	for arg, want := range map[string]string{
+		"--unknown": "run it with --help", "word": "only flags", "--rewrite": "-write is empty",
+	} {
 		if _, err := parse(io.Discard, []string{arg}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arg, err, want)
 		}

@@ -40,6 +40,7 @@ Examples:
   make alerts
   go -C components/monitoring run ./cmd/alerts -only=BulkheadViewStale
   go -C components/monitoring run ./cmd/alerts -repair
+  go -C components/monitoring run ./cmd/alerts -rewrite -write=../../docs/alerts.md
 
 Exit code: 0 if each alert fired and resolved; 1 if an alert fired before its break, did not fire or did not resolve,
 and for an error or Ctrl-C.
@@ -50,7 +51,7 @@ Flags:
 // options are the flags of the command.
 type options struct {
 	root, kubeconfig, page, figure, only string
-	repairOnly                           bool
+	repairOnly, rewrite                  bool
 }
 
 func main() {
@@ -75,8 +76,11 @@ func parse(out io.Writer, args []string) (options, error) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "an administrator of the reference cluster")
 	flags.StringVar(&o.page, "write", "", "the page to write the table to; empty for none")
 	flags.StringVar(&o.figure, "draw", "", "the SVG to draw the dashboard to; empty for none")
-	flags.StringVar(&o.only, "only", "", "run only the breaks of these alerts, separated by commas; writes no page")
+	flags.StringVar(&o.only, "only", "",
+		"run only the breaks of these alerts, separated by commas; -write then replaces only their rows, if all passed")
 	flags.BoolVar(&o.repairOnly, "repair", false, "only repair what a killed run has left")
+	flags.BoolVar(&o.rewrite, "rewrite", false,
+		"only write the page of -write again, from the results of the last run; needs no cluster")
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	err := flags.Parse(args)
@@ -91,7 +95,10 @@ func parse(out io.Writer, args []string) (options, error) {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("cannot use the argument %q: alerts has only flags", flags.Arg(0))
 	}
-	if o.kubeconfig == "" {
+	if o.rewrite && o.page == "" {
+		return o, errors.New("cannot write the page again: -write is empty; name the page, for example docs/alerts.md")
+	}
+	if o.kubeconfig == "" && !o.rewrite {
 		return o, errors.New(`cannot find the cluster: KUBECONFIG is empty; run make up && eval "$(make env)"`)
 	}
 	return o, nil
@@ -101,6 +108,9 @@ func run(ctx context.Context, out io.Writer, args []string) (err error) {
 	o, err := parse(out, args)
 	if err != nil {
 		return err
+	}
+	if o.rewrite {
+		return rewrite(&o)
 	}
 	output := filepath.Join(o.root, "_output", "alerts")
 	report, err := progress.New(os.Stderr, filepath.Join(output, "logs"))
@@ -152,10 +162,39 @@ func (p phases) execute(ctx context.Context, prometheus *prometheus, o *options)
 	if o.figure != "" {
 		err = errors.Join(err, drawDashboard(ctx, prometheus, result, o.root, o.figure))
 	}
-	if o.page != "" && o.only == "" {
-		err = errors.Join(err, os.WriteFile(o.page, []byte(result.page()), 0o644)) //nolint:gosec // a page of the docs
+	if o.page != "" && (err == nil || o.only == "") {
+		err = errors.Join(err, p.writePage(result.record(), o))
 	}
 	return err
+}
+
+// writePage writes the results and the page. After a run of some alerts, it replaces only their rows.
+func (p phases) writePage(results *recorded, o *options) error {
+	if o.only != "" {
+		last, err := readRecorded(o.root)
+		if err == nil {
+			err = last.replace(results)
+		}
+		if err != nil {
+			return err
+		}
+		results = last
+	}
+	return results.write(o.root, o.page, p)
+}
+
+// rewrite writes the page of the last run again, for example after a change of the plan's texts.
+func rewrite(o *options) error {
+	last, err := readRecorded(o.root)
+	if err != nil {
+		return err
+	}
+	return last.write(o.root, o.page, allPhases(namedCluster()))
+}
+
+// namedCluster returns the reference cluster for the texts of the plan. It cannot be used for a run.
+func namedCluster() *cluster {
+	return &cluster{controlPlane: "bulkhead-control-plane", worker: "bulkhead-worker"}
 }
 
 // only returns the breaks of the named alerts, or all of them without a name.

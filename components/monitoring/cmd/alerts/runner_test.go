@@ -129,7 +129,7 @@ func TestPage(t *testing.T) {
 		{breakage: b, cause: b.causes[0], fired: 31 * time.Second, resolved: 9 * time.Second},
 		{breakage: failed, cause: failed.causes[0], err: errors.New("x")},
 	}, others: []*firing{{name: "C", labels: map[string]string{"job": "bulkhead-node-authorizer"}, begin: now, end: now}}}
-	page := r.page()
+	page := r.record().page([]*breakage{b, failed})
 	for _, want := range []string{"| A | 31 s | 9 s |", "| B | failed | failed |", "Something `that must stay` is",
 		"2027-01-15", "BulkheadPanic", "Kubernetes v1", "**C** (node-authorizer)"} {
 		if !strings.Contains(page, want) {
