@@ -52,8 +52,8 @@ BENCHSTAT  := go run golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c
 ##@ The cluster
 
 .PHONY: up
-up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false] [HARDENING_OFF=encryption,tls|all] [KUBERNETES=v1.36.3]: a two-node cluster with Bulkhead installed; run it again to switch
-	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubernetes='$(KUBERNETES)' --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE)) --hardening-off='$(HARDENING_OFF)'
+up: ## make up [PROFILE=hardened|parity|in-tree] [KUBELET_API=false] [NODE_SCOPE=false] [HARDENING_OFF=encryption,tls|all] [KUBERNETES=v1.36.3] [INSTALL_FLAGS=--mode=audit]: a two-node cluster with Bulkhead installed; run it again to switch
+	@$(REFCLUSTER) up --profile=$(PROFILE) --node-image=$(NODE_IMAGE) --kubernetes='$(KUBERNETES)' --kubelet-api=$(KUBELET_API) $(if $(NODE_SCOPE),--node-scope=$(NODE_SCOPE)) --hardening-off='$(HARDENING_OFF)' $(addprefix --install-flag=,$(INSTALL_FLAGS))
 
 .PHONY: ha
 ha: ## the same with three control planes, two workers and a load balancer, as cluster bulkhead-ha

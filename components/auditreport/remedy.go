@@ -14,10 +14,7 @@ const (
 	possibleRemedy = "In hardened, nodes/proxy alone is not enough for exec, attach, run, port-forward, logs and " +
 		"metrics (KA-VAP-1, KA-EXEC-1). `bulkhead kubelet-access` lists which of these users lose a right, and the " +
 		"right to grant."
-	ownAccount = "No setting of profile hardened allows it. Give the right to the workload's own ServiceAccount, and " +
-		"let the workload use that account, not the credentials of the kubelet."
 	revoked = "-REVOKE-1"
-	parity  = " Profile parity leaves such requests to RBAC."
 	table   = "nodePolicy.machines in the Installation"
 )
 
@@ -114,28 +111,22 @@ func coreRemedy(key groupKey, d details) string {
 	case strings.HasSuffix(id, "-LIMIT") || id == "KA-LIMIT-1":
 		return "No setting changes this limit. Find the client that sends so many or such large requests."
 	case strings.HasSuffix(id, revoked):
-		return "An administrator has revoked these credentials. `bulkhead revoke list` shows them."
-	case id == "NR-NODE-3":
-		return "No setting of profile hardened allows it: Kubernetes denies these labels to nodes. Remove them from the " +
-			"kubelet's --node-labels, and let an administrator set them."
-	case id == "NA-DEFAULT":
-		return ownAccount + parity + " If the client is the kubelet of a Kubernetes version that Bulkhead was not tested " +
-			"with, upgrade Bulkhead."
-	case strings.HasPrefix(id, "NA-"):
-		return ownAccount + parity
-	case strings.HasPrefix(id, "NR-"):
-		return "No setting allows it: the NodeRestriction plugin of Kubernetes denies it too. Find the client that uses " +
-			"the credentials of the kubelet."
-	case strings.HasPrefix(id, "NS-"):
-		account := d.account
-		if account == "" {
-			account = anyAccount
+		return "An administrator has revoked these credentials. `bulkhead revoke list` shows them, and `bulkhead revoke " +
+			"remove ID` accepts them again. If they are stolen, use new credentials instead."
+	}
+	if remedy, known := scopeRemedy(key.rule, d.account); known {
+		return remedy
+	}
+	for _, of := range []struct {
+		remedies map[rules.ID]string
+		ofNode   string // ends the remedy in a finding about a node
+	}{{nodeRemedies, ofNodes}, {otherNodeRemedies, ""}, {writeRemedies, ofPlugin}, {otherWriteRemedies, ""},
+		{kubeletRemedies, ""}} {
+		if remedy, known := of.remedies[key.rule]; known && d.account != "" {
+			return remedy
+		} else if known {
+			return remedy + of.ofNode
 		}
-		return "Change the scope of the ServiceAccount. From an audit log, `bulkhead scope suggest " + account +
-			" --audit-log=FILE` prints a scope that allows what the account does. Until then, its annotation " +
-			"`bulkhead.dev/node-scope-mode: audit` keeps the scope from denying."
-	case strings.HasPrefix(id, "KA-"):
-		return "No setting allows it. Change the client."
 	}
 	return "This version of bulkhead does not know the rule. Use the version of the components."
 }

@@ -125,30 +125,10 @@ func modeSetting(rule rules.Rule) Setting {
 	}
 	if rule.Audited {
 		// The base of Merge may enforce the rule.
-		s.Remedy = "Needed only if rules.modes has the rule. By default it is audited, not enforced."
+		s.Remedy = "Needed only if rules.modes has the rule. By default it is audited, not enforced. " + s.Remedy
 	}
 	if s.Remedy == "" && strings.HasPrefix(string(rule.ID), "KA-") {
 		s.Remedy = "Or grant the user the right that the rule names. `bulkhead kubelet-access` lists what users lose."
 	}
 	return s
-}
-
-// alternatives are settings that give up less than the mode of the rule.
-var alternatives = map[rules.ID]string{
-	"NA-SA-3": "If kubelets have credential providers that use ServiceAccount tokens, set `rules: " +
-		"{credentialProviderTokens: true}` instead.",
-	"NA-POD-6":  "If pods need longer, set `rules: {terminatedPodGrace: 5m}` instead.",
-	"NR-POD-10": "Or set a higher limit than 250, for example `nodePolicy: {caps: {mirrorPods: 500}}`.",
-	"NR-BOOT-4": "Or add the name to the list, for example `nodePolicy: {bootstrapNodeNames: [{group: " +
-		"\"system:bootstrappers:workers\", names: [\"worker-*\"]}]}`.",
-	"NR-SLICE-3":  "Or set a higher limit than 1000, for example `nodePolicy: {caps: {resourceSlices: 2000}}`.",
-	"NR-PCR-6":    "Or set a higher limit than 2000, for example `nodePolicy: {caps: {podCertificateRequests: 4000}}`.",
-	"NR-CSR-5":    "Or set a higher limit than 100, for example `nodePolicy: {caps: {certificateSigningRequests: 200}}`.",
-	"NR-SA-6":     "Or allow a longer time, for example `nodePolicy: {maxTokenSeconds: 86400}`.",
-	"KA-AUDIT-1":  "Or repair the log of kubelet-auth-proxy.",
-	"NR-LABEL-3":  "Or remove the label kubernetes.io/hostname from the kubelet's --node-labels.",
-	"NR-POD-12":   "Or remove the volume from the static pod's file.",
-	"NR-POD-11":   "Or remove the affinity from the static pod's file.",
-	"NR-NODE-6":   "Or delete the Node with an administrator's credentials.",
-	"NR-CORDON-1": "Or uncordon the node with an administrator's credentials.",
 }

@@ -4,6 +4,8 @@
 package auditreport
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/util/validation"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -27,6 +29,9 @@ func SettingOf(f Finding) Setting {
 	d := details{keys: keys, incomplete: !complete && len(keys) > 0, account: accountOf(f.User)}
 	if len(keys) == 0 && (f.Reason == "" || !complete) {
 		d.keys = []string{anyKey}
+	}
+	if d.account == "" && strings.Contains(f.Reason, "[NS-") {
+		d.account = anyAccount // a denial by node scope also names the rule that it applies to the node
 	}
 	if d.namespaces = []string{anyNamespace}; len(validation.IsDNS1123Label(f.Namespace)) == 0 {
 		d.namespaces = []string{f.Namespace}

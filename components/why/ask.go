@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -146,7 +145,7 @@ func (k Asker) addPath(ctx context.Context, a *Answer, r *Request, by decider, r
 	}
 	late := a.Outcome == Denied && relationMissing(by.rules, reason)
 	if !p.Related {
-		late = a.Outcome == Allowed && !slices.ContainsFunc(by.rules, abstains)
+		late = a.Outcome == Allowed
 	}
 	if late {
 		a.note(lateView)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEveryTextOfTheInTreeAuthorizer has all reasons of plugin/pkg/auth/authorizer/node of Kubernetes
-// 1.37, each with one of its rules.
+// 1.37, each with one of its rules. components/conformance/why compares the list with that file.
 func TestEveryTextOfTheInTreeAuthorizer(t *testing.T) {
 	for text, want := range map[string]rules.ID{
 		"can only get/update/patch this type":                                              "NA-PVC-2",
@@ -44,6 +44,9 @@ func TestEveryTextOfTheInTreeAuthorizer(t *testing.T) {
 		"node 'x' cannot read all nodes, only its own Node object":                "NA-NODE-1",
 		"node 'x' cannot read 'y', only its own Node object":                      "NA-NODE-1",
 		"can only list/watch pods with spec.nodeName field selector":              "NA-POD-2",
+		"can only update status subresource":                                      "NA-PVC-2",
+		`unknown node for user "system:node:"`:                                    "NA-IDENT-1",
+		`unknown node for user "system:node:\"x"`:                                 "NA-IDENT-1",
 	} {
 		if got := inTreeRules(text); !slices.Contains(got, want) {
 			t.Errorf("%q is %v, want %s", text, got, want)

@@ -28,6 +28,8 @@ const (
 type decider struct {
 	by    string
 	rules []rules.ID
+	// left are those of the rules by which an authorizer left the request to the next ones.
+	left []rules.ID
 	// byRBAC is true if a role would have been enough, or was.
 	byRBAC bool
 	// text is the text of the rule, if the reason does not have it.
@@ -56,9 +58,31 @@ func componentOf(id rules.ID) string {
 	return "Bulkhead's kubelet-auth-proxy"
 }
 
-// abstains reports whether a rule leaves the request to the next authorizers.
-func abstains(id rules.ID) bool {
-	return id == "NA-UNREADY" || strings.HasPrefix(string(id), "NA-PASS-")
+// decisive returns the rule that decided. Node scope also names the rule that it applies to the node.
+func decisive(ids []rules.ID) rules.ID {
+	if i := slices.IndexFunc(ids, ofScope); i >= 0 {
+		return ids[i]
+	}
+	return ids[0]
+}
+
+func ofScope(id rules.ID) bool { return strings.HasPrefix(string(id), "NS-") }
+
+// leftToNext ends the reason of an authorizer that leaves a request of a node to the next ones.
+const leftToNext = "left to the next authorizers"
+
+// abstaining returns the rules by which an authorizer left the request to the next ones. Such a rule
+// has no text in the reason, or a known one. The same rule with another text has denied the request.
+func abstaining(ids []rules.ID, reason string) []rules.ID {
+	var left []rules.ID
+	for _, id := range ids {
+		cited := "[" + string(id) + "]"
+		if id == "NA-UNREADY" || hasLine(reason, cited) ||
+			strings.HasPrefix(string(id), "NA-PASS-") && strings.Contains(onOneLine(reason), leftToNext+" "+cited) {
+			left = append(left, id)
+		}
+	}
+	return left
 }
 
 // allowedBy returns which authorizer allowed the request. Only RBAC and Bulkhead give a reason.
@@ -85,28 +109,30 @@ func allowedBy(r *Request, reason string) decider {
 // were not asked.
 func deniedBy(r *Request, reason string, final bool) decider {
 	ids := namedRules(reason)
-	deciding := slices.DeleteFunc(slices.Clone(ids), abstains)
+	left := abstaining(ids, reason)
+	deciding := slices.DeleteFunc(slices.Clone(ids), func(id rules.ID) bool { return slices.Contains(left, id) })
 	if len(deciding) > 0 && final {
-		return decider{by: componentOf(deciding[0]), rules: ids}
+		return decider{by: componentOf(decisive(deciding)), rules: ids, left: left}
 	}
 	if len(deciding) > 0 {
-		return decider{by: componentOf(deciding[0]) + " by this rule, and no later authorizer allows it", rules: ids}
+		return decider{by: componentOf(decisive(deciding)) + " by this rule, and no later authorizer allows it", rules: ids,
+			left: left}
 	}
 	if id, said := inTreeRule(r, reason); id != "" {
 		by := noAuthorizer + ": " + inTreeNode + " has no rule for it, like this rule, and RBAC has no role"
 		if said {
 			by = inTreeNode + likeThisRule + ", and RBAC has no role"
 		}
-		return decider{by: by, rules: append(ids, id)}
+		return decider{by: by, rules: append(ids, id), left: left}
 	}
 	if final {
 		return decider{by: "another authorizer"}
 	}
 	if id, text := ruleFor(r); id != "" {
 		return decider{by: noAuthorizer + ": the reason names no rule; this is the rule for the request",
-			rules: append(ids, id), text: text}
+			rules: append(ids, id), left: left, text: text}
 	}
-	return decider{by: noAuthorizer, rules: ids, byRBAC: true}
+	return decider{by: noAuthorizer, rules: ids, left: left, byRBAC: true}
 }
 
 // ruleFor returns the rule that decides about a node's request if no object is related to the node,
@@ -206,7 +232,7 @@ var otherAdmission = []struct {
 func admittedNotBy(message string) (decider, bool) {
 	// Users choose the names of objects. An ID in a name does not say which rule decided.
 	if ids := namedRules(named.ReplaceAllString(message, "")); len(ids) > 0 {
-		return decider{by: componentOf(ids[0]), rules: ids}, true
+		return decider{by: componentOf(decisive(ids)), rules: ids}, true
 	}
 	if text := ownWebhook.ReplaceAllString(message, ""); text != message {
 		if id := noderestriction.RuleOfUpstream(text); id != "" {

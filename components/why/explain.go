@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
@@ -69,16 +70,29 @@ func (a *Answer) unauthorized(r *Request, by decider, reason string) {
 			a.Options = append(a.Options, relationOption(node, o))
 		}
 	}
+	a.addOptions(by, r, reason)
+	for _, id := range by.left {
+		a.note(componentOf(id) + " left the request to the next authorizers, by rule " + string(id) + ".")
+	}
+	if by.byRBAC && len(a.Options) == 0 {
+		a.Options = roleOptions(r)
+	}
+}
+
+// addOptions adds what would allow the request. If node scope denied it, these are first those of its
+// rules, and then those of the rules that it applies to the node.
+func (a *Answer) addOptions(by decider, r *Request, reason string) {
+	scoped := slices.ContainsFunc(by.rules, ofScope)
 	for _, id := range by.rules {
-		if !abstains(id) {
+		// Node scope leaves a request to RBAC. What its rules allow says nothing about that.
+		if ofScope(id) == scoped && !(scoped && slices.Contains(by.left, id)) {
 			a.Options = append(a.Options, optionsOf(id, r, reason)...)
 		}
 	}
-	if len(by.rules) > 0 && abstains(by.rules[0]) {
-		a.note("node-authorizer left the request to the next authorizers, by rule " + string(by.rules[0]) + ".")
-	}
-	if by.byRBAC {
-		a.Options = append(a.Options, roleOptions(r)...)
+	for _, id := range by.rules {
+		if scoped && !ofScope(id) {
+			a.Options = append(a.Options, prefixed("For the node, "+string(id)+": ", optionsOf(id, r, reason))...)
+		}
 	}
 }
 
@@ -101,15 +115,13 @@ func (a *Answer) admission(r *Request, message string) (*Answer, error) {
 		a.By = "the API server: not an authorizer, and not a step of admission that bulkhead knows"
 	}
 	if len(by.rules) > 0 {
-		a.Step = stepOf(by.rules[0])
+		a.Step = stepOf(decisive(by.rules))
 	}
 	a.addRules(by.rules)
 	if relationMissing(by.rules, message) {
 		a.Options = append(a.Options, Option{Text: anyRelation})
 	}
-	for _, id := range by.rules {
-		a.Options = append(a.Options, optionsOf(id, r, message)...)
-	}
+	a.addOptions(by, r, message)
 	if len(by.rules) > 0 && len(a.Rules) == 0 {
 		return nil, fmt.Errorf("cannot explain %s: this version of bulkhead does not have the rule; use the version that is "+
 			"installed", by.rules[0])

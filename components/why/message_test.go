@@ -51,13 +51,28 @@ func TestExplainMessages(t *testing.T) {
 			[]rules.ID{"NA-SECRET-1"}, "A pod that is bound to node worker-1 must use secret default/tls"},
 		{"in-tree, other node", `nodes "b" is forbidden: ` + node + `get resource "nodes" in API group "" at the cluster ` +
 			`scope: node 'a' cannot read 'b', only its own Node object`, Authorization, "Kubernetes' own Node authorizer",
-			[]rules.ID{"NA-NODE-1"}, "No setting of profile hardened"},
+			[]rules.ID{"NA-NODE-1"}, "for the node's own Node, by its name. Profile hardened allows"},
 		{"in-tree, no text", `nodes "b" is forbidden: ` + node + `delete resource "nodes" in API group "" at the cluster ` +
 			`scope`, Authorization, "no authorizer allows it: Kubernetes' own Node authorizer has no rule",
 			[]rules.ID{"NA-NODE-2"}, ""},
 		{"not ready, then in-tree", secretDenied + "", Authorization, "Kubernetes' own", []rules.ID{"NA-SECRET-1"}, ""},
 		{"only the in-tree text", "node 'a' cannot read all nodes, only its own Node object", Authorization,
 			"Kubernetes' own Node authorizer", []rules.ID{"NA-NODE-1"}, ""},
+		{"path", `forbidden: User "system:node:a" cannot get path "/metrics"`, Authorization,
+			"no authorizer allows it: Kubernetes' own Node authorizer has no rule", []rules.ID{"NA-PASS-1"},
+			"a node another path, for example /metrics"},
+		{"path, node-authorizer", `forbidden: ` + node + `get path "/logs": no rule allows a node to get /logs [NA-PASS-1]`,
+			Authorization, "Bulkhead's node-authorizer by this rule", []rules.ID{"NA-PASS-1"}, "another path"},
+		{"left to RBAC", `selfsubjectreviews.authentication.k8s.io is forbidden: ` + node + `create resource ` +
+			`"selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope: left to the next authorizers ` +
+			`[NA-PASS-2]`, Authorization, "no authorizer allows it", []rules.ID{"NA-PASS-2"},
+			"ClusterRole system:basic-user must be bound to group system:authenticated"},
+		{"left to RBAC by node scope", `pods is forbidden: User "system:serviceaccount:n:s" cannot list resource "pods" in ` +
+			`API group "" in the namespace "m": [NS-PASS-1]`, Authorization, "no authorizer allows it",
+			[]rules.ID{"NS-PASS-1"}, "kubectl -n m create role NAME --verb=list --resource=pods"},
+		{"node scope, rule of nodes", `pods is forbidden: User "system:serviceaccount:n:s" cannot list resource "pods" in ` +
+			`API group "" at the cluster scope: a pod is limited: no [NA-POD-2] [NS-POD-1]`, Authorization,
+			"Bulkhead's node scope by this rule", []rules.ID{"NA-POD-2", "NS-POD-1"}, "For the node, NA-POD-2: Add"},
 		{"RBAC", `pods is forbidden: User "system:serviceaccount:n:s" cannot list resource "pods" in API group "" in the ` +
 			`namespace "m"`, Authorization, "no authorizer allows it", nil,
 			"kubectl -n m create rolebinding NAME --role=NAME --serviceaccount=n:s"},

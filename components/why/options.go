@@ -22,7 +22,7 @@ func optionsOf(id rules.ID, r *Request, message string) []Option {
 	if rule, _ := rulebook.Find(id); rule.Audited { // it denies, so the operator has named it
 		modes := auditreport.Field{Path: "rules.modes." + string(id), Value: rules.Audit.String()}
 		return Options(id, auditreport.Setting{Fields: []auditreport.Field{modes},
-			Remedy: "The rule denies only because rules.modes names it."})
+			Remedy: "The rule denies only because rules.modes names it. " + auditreport.Alternative(id)})
 	}
 	return Options(id, auditreport.SettingOf(f))
 }
@@ -44,6 +44,16 @@ func Options(id rules.ID, setting auditreport.Setting) []Option {
 	}
 	if rule.Optional && !strings.Contains(string(id), "-REVOKE-") {
 		options = append(options, Option{Command: fmt.Sprintf("bulkhead install --rule-mode=%s=audit", id)})
+	}
+	return options
+}
+
+// prefixed returns the options with the prefix before each sentence.
+func prefixed(prefix string, options []Option) []Option {
+	for i := range options {
+		if options[i].Text != "" {
+			options[i].Text = prefix + options[i].Text
+		}
 	}
 	return options
 }

@@ -19,11 +19,11 @@ var pasted = []struct {
 	{"kubectl get", `Error from server (Forbidden): nodes "cp-1" is forbidden: User "system:node:w" cannot get ` +
 		`resource "nodes" in API group "" at the cluster scope: node 'w' cannot read 'cp-1', only its own Node object ` +
 		`[NA-NODE-1]`,
-		"system:node:w get nodes cp-1", "NA-NODE-1", "Bulkhead's node-authorizer", "No setting"},
+		"system:node:w get nodes cp-1", "NA-NODE-1", "Bulkhead's node-authorizer", "nothing else"},
 	{"kubectl get, wrapped", "Error from server (Forbidden): nodes \"cp-1\" is forbidden: User\n\"system:node:w\" " +
 		"cannot get resource \"nodes\" in API group \"\" at the cluster scope: node\n'w' cannot read 'cp-1', only its own " +
 		"Node object\n",
-		"system:node:w get nodes cp-1", "NA-NODE-1", "Kubernetes' own Node authorizer", "No setting"},
+		"system:node:w get nodes cp-1", "NA-NODE-1", "Kubernetes' own Node authorizer", "nothing else"},
 	{"kubectl get, wrapped in the reason", "Error from server (Forbidden): secrets \"tls\" is forbidden: User " +
 		"\"system:node:w\" cannot get resource \"secrets\" in API group \"\" in the namespace \"n\": no relationship\r\n" +
 		"found between node 'w' and this object\r\n",
@@ -50,7 +50,7 @@ var pasted = []struct {
 		`is forbidden: User "system:node:w" cannot delete resource "leases" in API group "coordination.k8s.io" in the ` +
 		`namespace "kube-node-lease": can only access node lease with the same name as the requesting node`,
 		"system:node:w delete leases.coordination.k8s.io kube-node-lease/a", "NA-LEASE-2",
-		"Kubernetes' own Node authorizer", "No setting"},
+		"Kubernetes' own Node authorizer", "for the lease kube-node-lease/NODE"},
 	{"kubectl create token", `error: failed to create token: admission webhook "node-restriction.bulkhead.dev" denied ` +
 		`the request: serviceaccounts "shop" is forbidden: node may not request a token for 315360000 seconds: 86400 ` +
 		`seconds are the most that the pod or the policy asks for [NR-SA-6]`, "", "NR-SA-6",

@@ -23,23 +23,33 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
+// mirrorOf makes a pod a mirror pod.
+func mirrorOf(pod *corev1.Pod) *corev1.Pod {
+	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "hash"}
+	return pod
+}
+
+func renamed(pod *corev1.Pod, name string) *corev1.Pod {
+	pod.Name = name
+	return pod
+}
+
 // staticPod is the mirror pod of a static pod of Bulkhead.
 func staticPod(component, node string, restarts int32) *corev1.Pod {
 	yes := true
-	return &corev1.Pod{
+	return mirrorOf(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bulkhead-" + component + "-" + node,
 			Labels:          map[string]string{"app.kubernetes.io/part-of": "bulkhead"},
-			Annotations:     map[string]string{corev1.MirrorPodAnnotationKey: "hash"},
 			OwnerReferences: []metav1.OwnerReference{{Kind: "Node", Name: node, Controller: &yes}}},
 		Spec:   corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: component}}},
 		Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: component, RestartCount: restarts}}},
-	}
+	})
 }
 
 // proxyPod is a pod of the DaemonSet.
 func proxyPod(node string) *corev1.Pod {
-	pod := staticPod(proxyContainer, node, 0)
-	pod.Name, pod.Annotations = "proxy-"+node, nil
+	pod := renamed(staticPod(proxyContainer, node, 0), "proxy-"+node)
+	pod.Annotations = nil
 	pod.OwnerReferences[0].Kind, pod.OwnerReferences[0].Name = "DaemonSet", "bulkhead-kubelet-auth-proxy"
 	return pod
 }
@@ -71,13 +81,17 @@ func opened(logs map[string]string) func(context.Context, podLog, time.Duration)
 	}
 }
 
-func logsOf(t *testing.T, logs map[string]string, pods ...runtime.Object) (*auditreport.Report, []string, error) {
+// reader reads logs of the pods in a cluster with these objects.
+func reader(logs map[string]string, objects ...runtime.Object) *podLogs {
+	return &podLogs{client: fake.NewClientset(objects...), since: time.Hour, progress: io.Discard,
+		report: &auditreport.Report{}, open: opened(logs), first: complete}
+}
+
+func logsOf(t *testing.T, logs map[string]string, objects ...runtime.Object) (*auditreport.Report, []string, error) {
 	t.Helper()
-	var report auditreport.Report
-	p := podLogs{client: fake.NewClientset(pods...), since: time.Hour, progress: io.Discard, report: &report,
-		open: opened(logs), first: complete}
+	p := reader(logs, objects...)
 	_, problems, err := p.read(t.Context())
-	return &report, problems, err
+	return p.report, problems, err
 }
 
 // hostPod is on the host network, and an environment variable has the address of a kubelet.
@@ -112,8 +126,8 @@ func TestLoopbackClientsAreFindings(t *testing.T) {
 // A compromised node can create a mirror pod with this address. The setting applies to all nodes.
 func TestStaticPodsThatUseTheLoopbackAreNotes(t *testing.T) {
 	var report auditreport.Report
-	pod := hostPod("fake-worker-7", "127.0.0.1:10250")
-	pod.Spec.NodeName, pod.Annotations = "worker-7", map[string]string{corev1.MirrorPodAnnotationKey: "hash"}
+	pod := mirrorOf(hostPod("fake-worker-7", "127.0.0.1:10250"))
+	pod.Spec.NodeName = "worker-7"
 	notes := addLoopbackClients(t.Context(), fake.NewClientset(pod), &report)
 	if len(report.Entries()) > 0 {
 		t.Errorf("the report has a setting for all nodes: %+v", report.Entries())
@@ -205,8 +219,7 @@ func TestMissingLogsMakeTheReportIncomplete(t *testing.T) {
 				logs[pod.Name] = ""
 			}
 		}
-		p := podLogs{client: fake.NewClientset(objects...), since: time.Hour, progress: io.Discard,
-			report: &auditreport.Report{}, open: opened(logs), first: complete}
+		p := reader(logs, objects...)
 		if _, _, err := p.read(t.Context()); err != nil || p.incomplete != tt.want {
 			t.Errorf("without the log of %q: incomplete %v, want %v; %v", tt.missing, p.incomplete, tt.want, err)
 		}

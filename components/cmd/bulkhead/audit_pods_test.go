@@ -4,17 +4,13 @@
 package main
 
 import (
-	"io"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
-
-	"github.com/bulkhead-k8s/bulkhead/components/auditreport"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // forgedLog is what a compromised node prints. Only its last line is about its own kubelet's API.
@@ -24,14 +20,6 @@ var forgedLog = registrationLine + secretsLine + strings.ReplaceAll(registration
 
 // TestLogsOfACompromisedNode: worker-1 writes its logs, and creates mirror pods on itself.
 func TestLogsOfACompromisedNode(t *testing.T) {
-	renamed := func(pod *corev1.Pod, name string) *corev1.Pod {
-		pod.Name = name
-		return pod
-	}
-	mirrorOf := func(pod *corev1.Pod) *corev1.Pod {
-		pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "hash"}
-		return pod
-	}
 	withoutOwner := func(pod *corev1.Pod) *corev1.Pod {
 		pod.OwnerReferences = []metav1.OwnerReference{}
 		return pod
@@ -79,22 +67,16 @@ func TestLogsOfACompromisedNode(t *testing.T) {
 func TestANodeCannotMakeTheReportIncomplete(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		pods []*corev1.Pod
+		pods []runtime.Object
 		want bool
 	}{
-		{"mirror pods of a worker", []*corev1.Pod{staticPod("node-restriction", "cp", 0),
+		{"mirror pods of a worker", []runtime.Object{staticPod("node-restriction", "cp", 0),
 			staticPod("node-restriction", "worker-1", 0), staticPod("node-authorizer", "worker-1", 1)}, false},
-		{"no webhook on a control plane", []*corev1.Pod{proxyPod("cp")}, true},
+		{"no webhook on a control plane", []runtime.Object{proxyPod("cp")}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			client := fake.NewClientset(controlPlaneNode("cp"), nodeObject("worker-1"))
-			for _, pod := range tt.pods {
-				if err := client.Tracker().Add(pod); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p := podLogs{client: client, since: time.Hour, progress: io.Discard, report: &auditreport.Report{},
-				open: opened(map[string]string{"bulkhead-node-restriction-cp": "", "proxy-cp": ""}), first: complete}
+			p := reader(map[string]string{"bulkhead-node-restriction-cp": "", "proxy-cp": ""},
+				append(tt.pods, controlPlaneNode("cp"), nodeObject("worker-1"))...)
 			if _, _, err := p.read(t.Context()); err != nil || p.incomplete != tt.want {
 				t.Errorf("incomplete %v, want %v; %v", p.incomplete, tt.want, err)
 			}
@@ -104,11 +86,7 @@ func TestANodeCannotMakeTheReportIncomplete(t *testing.T) {
 
 // A report is bounded, so the logs that a worker writes are read last.
 func TestWebhooksAreReadFirst(t *testing.T) {
-	p := podLogs{client: fake.NewClientset(controlPlaneNode("cp"), func() *corev1.Pod {
-		pod := proxyPod("worker-1")
-		pod.Name = "a"
-		return pod
-	}(), staticPod("node-restriction", "cp", 0))}
+	p := reader(nil, controlPlaneNode("cp"), renamed(proxyPod("worker-1"), "a"), staticPod("node-restriction", "cp", 0))
 	logs, notes, err := p.list(t.Context())
 	if err != nil || len(notes) > 0 || len(logs) != 2 || logs[0].container != "node-restriction" {
 		t.Errorf("got %+v, %q, %v", logs, notes, err)

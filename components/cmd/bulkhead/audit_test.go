@@ -58,7 +58,7 @@ KA-EXEC-1  1 request of 1 user: alice
 		t.Errorf("(-want +got):\n%s", cmp.Diff(want, before))
 	}
 	for _, want := range []string{"Setting:  rules: {modes: {KA-EXEC-1: audit}}",
-		"Remedy:   No setting of profile hardened allows it.", "A finding may be an attack"} {
+		"Remedy:   For list and watch, name the secret (metadata.name=NAME).", "A finding may be an attack"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}

@@ -4,12 +4,15 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bulkhead-k8s/bulkhead/components/doctor"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
+	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 )
 
 // flagValues are the values that a shell completes, by flag.
@@ -22,8 +25,36 @@ var flagValues = map[string][]string{
 	"fix":                append([]string{allFixes}, doctor.FixNames...),
 }
 
-// addCompletions adds the values that the shells complete to all commands. cobra adds the command
-// completion, which prints the scripts for bash, zsh and fish.
+// completionExamples load the scripts, by shell.
+var completionExamples = map[string]string{
+	"bash":       "  source <(bulkhead completion bash)\n  bulkhead completion bash > /etc/bash_completion.d/bulkhead",
+	"zsh":        "  source <(bulkhead completion zsh)\n  bulkhead completion zsh > \"${fpath[1]}/_bulkhead\"",
+	"fish":       "  bulkhead completion fish | source\n  bulkhead completion fish > ~/.config/fish/completions/bulkhead.fish",
+	"powershell": "  bulkhead completion powershell | Out-String | Invoke-Expression",
+}
+
+// addCompletionCommand adds cobra's command completion, which prints the scripts of the shells. cobra would
+// add it later, without examples.
+func addCompletionCommand(root *cobra.Command) {
+	root.SetOut(laterOutput{root}) // cobra keeps the output of this moment
+	root.InitDefaultCompletionCmd()
+	root.SetOut(nil)
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	completion.Example = "  source <(bulkhead completion bash)\n  bulkhead completion zsh --help"
+	for _, shell := range completion.Commands() {
+		shell.Example = completionExamples[shell.Name()]
+	}
+}
+
+// laterOutput writes to the output that the command has at that time.
+type laterOutput struct{ of *cobra.Command }
+
+func (o laterOutput) Write(p []byte) (int, error) { return o.of.OutOrStdout().Write(p) }
+
+// addCompletions adds the values that the shells complete to all commands.
 func addCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		addCompletions(cmd)
@@ -31,6 +62,9 @@ func addCompletions(root *cobra.Command) {
 			if cmd.Flags().Lookup(name) != nil {
 				_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 			}
+		}
+		if cmd.Flags().Lookup("context") != nil {
+			_ = cmd.RegisterFlagCompletionFunc("context", completeContext)
 		}
 		if cmd.Flags().Lookup("rule-mode") != nil {
 			_ = cmd.RegisterFlagCompletionFunc("rule-mode", completeRuleModes)
@@ -57,4 +91,42 @@ func completeRuleModes(_ *cobra.Command, _ []string, begun string) ([]cobra.Comp
 		}
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeContext completes the contexts of the kubeconfig.
+func completeContext(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	flags := clusterFlags{}
+	if given := cmd.Flags().Lookup("kubeconfig"); given != nil {
+		flags.kubeconfig = given.Value.String()
+	}
+	config, err := flags.loader().RawConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
+}
+
+// questionWords are what a shell completes in `bulkhead why USER VERB RESOURCE`, by the place of the word.
+var questionWords = [][]cobra.Completion{
+	{nodeidentity.Prefix, "system:serviceaccount:"},
+	{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
+	{"pods", "pods/status", "pods/eviction", "pods/exec", "pods/log", "nodes", "nodes/status", "nodes/proxy", "secrets",
+		"configmaps", "serviceaccounts", "serviceaccounts/token", "persistentvolumeclaims", "persistentvolumeclaims/status",
+		"persistentvolumes", "services", "endpoints", "events", "leases.coordination.k8s.io", "csinodes.storage.k8s.io",
+		"csidrivers.storage.k8s.io", "volumeattachments.storage.k8s.io", "resourceclaims.resource.k8s.io",
+		"resourceslices.resource.k8s.io", "podcertificaterequests.certificates.k8s.io",
+		"certificatesigningrequests.certificates.k8s.io", "clustertrustbundles.certificates.k8s.io",
+		"runtimeclasses.node.k8s.io"},
+}
+
+// completeQuestion completes the words of a question. Names of objects would need a request.
+func completeQuestion(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) >= len(questionWords) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if len(args) == 0 {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return questionWords[len(args)], directive
 }

@@ -46,6 +46,10 @@ func TestCompletionOfValues(t *testing.T) {
 		{[]string{"conformance", "--suites=attacks", "--output"}, "--output-dir"},
 		{[]string{"conformance", "--h"}, "--help"},
 		{[]string{"completion", ""}, "fish"},
+		{[]string{"why", "system:n"}, "system:node:"},
+		{[]string{"why", "system:node:a", "deletec"}, "deletecollection"},
+		{[]string{"why", "system:node:a", "get", "leases"}, "leases.coordination.k8s.io"},
+		{[]string{"why", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
 	} {
 		if got := completed(t, tc.args...); !slices.Contains(got, tc.want) {
 			t.Errorf("%v completes to %q, want %s", tc.args, got, tc.want)
@@ -57,7 +61,7 @@ func TestCompletionOfValues(t *testing.T) {
 }
 
 func TestCompletionScriptsExist(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish"} {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		var out bytes.Buffer
 		root := newRootCommand()
 		root.SetOut(&out)

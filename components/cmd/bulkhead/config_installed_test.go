@@ -4,14 +4,12 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/install/host"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
 	"github.com/bulkhead-k8s/bulkhead/manifests"
@@ -31,23 +29,12 @@ func TestInstalledConfigLeavesOutWhatHasNoEffect(t *testing.T) {
 			"profile: parity\nimage: a\nkubeletAPI:\n  enabled: false\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			state := t.TempDir()
-			writeRecord(t, state, tc.record)
 			layout := host.DefaultLayout()
-			layout.State = state
-			record, err := controlplane.ReadRecord(layout)
-			if err != nil {
-				t.Fatal(err)
+			layout.State = stateOf(t, tc.record)
+			if _, text := installed(t, layout); text != configHead+tc.want {
+				t.Errorf("got:\n%s", text)
 			}
-			config, err := installedConfig(layout, record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var text bytes.Buffer
-			if err := printConfig(&text, config); err != nil || text.String() != configHead+tc.want {
-				t.Errorf("error %v, got:\n%s", err, text.String())
-			}
-			_, said, err := resolve(t, state, "--config="+writeConfig(t, tc.want))
+			_, said, err := resolve(t, layout.State, "--config="+writeConfig(t, tc.want))
 			if err != nil || said != "" {
 				t.Errorf("the file is not what is installed: %v, %s", err, said)
 			}
@@ -67,11 +54,7 @@ func TestInstallReportsWhatTheConfigChanges(t *testing.T) {
 			"cannot compare the configuration with what is installed on this host: cannot read node-restriction's"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			state := t.TempDir()
-			if tc.record != "" {
-				writeRecord(t, state, tc.record)
-			}
-			_, said, err := resolve(t, state, "--config="+writeConfig(t, tc.file))
+			_, said, err := resolve(t, stateOf(t, tc.record), "--config="+writeConfig(t, tc.file))
 			if err != nil || !strings.HasPrefix(said, tc.want) || tc.want == "" && said != "" {
 				t.Errorf("error %v; it printed %q, want %q", err, said, tc.want)
 			}
@@ -100,15 +83,7 @@ func TestFlagsOverrideDefaultsOfTheConfig(t *testing.T) {
 
 // TestPrintedNodePolicyIsTheDefault: appended to a file, it changes nothing.
 func TestPrintedNodePolicyIsTheDefault(t *testing.T) {
-	run := func(args ...string) (string, error) {
-		var out bytes.Buffer
-		root := newRootCommand()
-		root.SetOut(&out)
-		root.SetArgs(append([]string{"config", "print", "--node-policy"}, args...))
-		err := root.Execute()
-		return out.String(), err
-	}
-	text, err := run()
+	text, err := runConfig("print", "--node-policy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +107,7 @@ func TestPrintedNodePolicyIsTheDefault(t *testing.T) {
 	if diff := cmp.Diff(parsePolicy(t, want), parsePolicy(t, got)); diff != "" {
 		t.Errorf("-default +printed:\n%s", diff)
 	}
-	if text, err := run(writeConfig(t, "profile: parity\n")); err == nil || text != "" ||
+	if text, err := runConfig("print", "--node-policy", writeConfig(t, "profile: parity\n")); err == nil || text != "" ||
 		!strings.Contains(err.Error(), "it has none by default") {
 		t.Errorf("profile parity: error %v, output %q", err, text)
 	}
@@ -151,15 +126,12 @@ func parsePolicy(t *testing.T, policy []byte) map[string]any {
 	return fields
 }
 
-// printed returns a file with what `bulkhead config print` makes of a file.
-func printed(t *testing.T, text string) string {
+// printed returns a file with the output of `bulkhead config print`.
+func printed(t *testing.T, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	root := newRootCommand()
-	root.SetOut(&out)
-	root.SetArgs([]string{"config", "print", writeConfig(t, text)})
-	if err := root.Execute(); err != nil {
+	out, err := runConfig(append([]string{"print"}, args...)...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return writeConfig(t, strings.TrimPrefix(out.String(), configHead))
+	return writeConfig(t, strings.TrimPrefix(out, configHead))
 }

@@ -47,6 +47,55 @@ func resolve(t *testing.T, state string, args ...string) (controlplane.Options, 
 	return options, out.String(), err
 }
 
+// stateOf returns a state directory with this record, or an empty one without a record.
+func stateOf(t *testing.T, record string) string {
+	t.Helper()
+	state := t.TempDir()
+	if record != "" {
+		writeRecord(t, state, record)
+	}
+	return state
+}
+
+// resolveWith returns the options on a host with this record. It checks the error, and returns false if
+// there is one.
+func resolveWith(t *testing.T, record string, args []string, fails string) (controlplane.Options, bool) {
+	t.Helper()
+	options, _, err := resolve(t, stateOf(t, record), args...)
+	if (err == nil) != (fails == "") || err != nil && err.Error() != fails {
+		t.Errorf("error is %v, want %q", err, fails)
+	}
+	return options, err == nil
+}
+
+// installed returns the record in a layout, and the file that installs the same.
+func installed(t *testing.T, layout host.Layout) (record *controlplane.Record, file string) {
+	t.Helper()
+	record, err := controlplane.ReadRecord(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := installedConfig(layout, record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := printConfig(&text, config); err != nil {
+		t.Fatal(err)
+	}
+	return record, text.String()
+}
+
+// runConfig runs `bulkhead config` with these arguments, and returns its output.
+func runConfig(args ...string) (string, error) {
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetArgs(append([]string{"config"}, args...))
+	err := root.Execute()
+	return out.String(), err
+}
+
 func writeConfig(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "bulkhead.yaml")
@@ -69,10 +118,8 @@ func TestInstalledConfigInstallsTheSame(t *testing.T) {
 			"apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configuration\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			state := t.TempDir()
-			writeRecord(t, state, tc.record)
 			layout := host.DefaultLayout()
-			layout.State = state
+			layout.State = stateOf(t, tc.record)
 			if tc.policy != "" {
 				if err := os.MkdirAll(filepath.Dir(layout.RestrictionPolicy()), 0o700); err != nil {
 					t.Fatal(err)
@@ -81,27 +128,16 @@ func TestInstalledConfigInstallsTheSame(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			record, err := controlplane.ReadRecord(layout)
-			if err != nil {
-				t.Fatal(err)
-			}
-			config, err := installedConfig(layout, record)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var text bytes.Buffer
-			if err := printConfig(&text, config); err != nil {
-				t.Fatal(err)
-			}
-			if hash, err := configHash(layout, record); err != nil || hash != journal.Hash(text.Bytes()) {
+			record, text := installed(t, layout)
+			if hash, err := configHash(layout, record); err != nil || hash != journal.Hash([]byte(text)) {
 				t.Errorf("the hash is %q (%v), which is not that of the file", hash, err)
 			}
-			got, overridden, err := resolve(t, state,
-				"--config="+writeConfig(t, strings.TrimPrefix(text.String(), configHead)))
+			got, overridden, err := resolve(t, layout.State,
+				"--config="+writeConfig(t, strings.TrimPrefix(text, configHead)))
 			if err != nil || overridden != "" {
 				t.Fatalf("%v, %s", err, overridden)
 			}
-			want, _, err := resolve(t, state)
+			want, _, err := resolve(t, layout.State)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,9 +161,7 @@ func checkSameInstallation(t *testing.T, want, got controlplane.Options, policy 
 }
 
 func TestConfigReplacesTheLastInstallation(t *testing.T) {
-	state := t.TempDir()
-	writeRecord(t, state, recordOfEverything)
-	got, _, err := resolve(t, state, "--config="+writeConfig(t, "image: example.test/b:2\n"))
+	got, _, err := resolve(t, stateOf(t, recordOfEverything), "--config="+writeConfig(t, "image: example.test/b:2\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,8 +208,7 @@ func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
 }
 
 func TestConfigCommands(t *testing.T) {
-	state := t.TempDir()
-	writeRecord(t, state, recordOfEverything)
+	state := stateOf(t, recordOfEverything)
 	same := "image: registry.example/bulkhead:v1\nauditFor: 48h\nrules: {mode: audit, modes: {NA-CSR-1: off}, " +
 		"terminatedPodGrace: 1m, credentialProviderTokens: true, unknownResources: deny}\n" +
 		"nodeRestriction: {failurePolicy: Ignore}\n" +
@@ -200,7 +233,7 @@ func TestConfigCommands(t *testing.T) {
 		{"diff of kubelet-auth-proxy", "kubeletAPI.enabled: \"true\" -> \"false\"\n", "1 field differs",
 			[]string{"diff", "--state-dir=" + state, writeConfig(t, withoutProxy)}},
 		{"print a file without kubelet-auth-proxy: it stays valid", "valid\n", "",
-			[]string{"validate", printed(t, "kubeletAPI: {enabled: false}\n")}},
+			[]string{"validate", printed(t, writeConfig(t, "kubeletAPI: {enabled: false}\n"))}},
 		{"diff of other loopback clients", "kubeletAPI.loopbackClients: \"allow\" -> \"deny\"\n", "1 field differs",
 			[]string{"diff", "--state-dir=" + state,
 				writeConfig(t, strings.Replace(same, "loopbackClients: allow, ", "", 1))}},
@@ -208,13 +241,9 @@ func TestConfigCommands(t *testing.T) {
 			[]string{"print", writeConfig(t, "profile: in-tree\n")}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var out bytes.Buffer
-			root := newRootCommand()
-			root.SetOut(&out)
-			root.SetArgs(append([]string{"config"}, tc.args...))
-			err := root.Execute()
-			if out.String() != tc.out {
-				t.Errorf("it printed %q, want %q", out.String(), tc.out)
+			out, err := runConfig(tc.args...)
+			if out != tc.out {
+				t.Errorf("it printed %q, want %q", out, tc.out)
 			}
 			if (err == nil) != (tc.fails == "") || err != nil && !strings.Contains(err.Error(), tc.fails) {
 				t.Errorf("error %v, want %q", err, tc.fails)
@@ -224,16 +253,9 @@ func TestConfigCommands(t *testing.T) {
 }
 
 func TestPrintedDefaultsAreAValidFile(t *testing.T) {
-	var out bytes.Buffer
-	root := newRootCommand()
-	root.SetOut(&out)
-	root.SetArgs([]string{"config", "print"})
-	if err := root.Execute(); err != nil {
-		t.Fatal(err)
-	}
-	file := writeConfig(t, strings.TrimPrefix(out.String(), configHead))
+	file := printed(t)
 	got, _, err := resolve(t, t.TempDir(), "--config="+file)
 	if err != nil || got.Profile != controlplane.Hardened || got.Extensions.Mode != "enforce" {
-		t.Errorf("%+v, %v\n%s", got, err, out.String())
+		t.Errorf("%+v, %v", got, err)
 	}
 }

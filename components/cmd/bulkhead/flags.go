@@ -146,15 +146,28 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 	if err != nil {
 		return nil, err
 	}
-	record, err := controlplane.ReadRecord(f.layout)
+	in, err := f.preflightInput(o, manifest, client)
 	if err != nil {
 		return nil, err
 	}
 	// The checks use the future configuration. An invalid file is reported here, and the installer
 	// rejects it.
 	policy, opened, bad := controlplane.MirrorPodPolicy(f.layout, o)
-	findings, err := preflight.Run(ctx, preflight.Input{
-		Policy: policy, Opened: opened,
+	in.Policy, in.Opened = policy, opened
+	findings, err := preflight.Run(ctx, in)
+	if bad != nil {
+		findings = append(findings,
+			preflight.Finding{Level: preflight.Warn, Check: "node-restriction's configuration", Detail: bad.Error()})
+	}
+	return findings, err
+}
+
+// preflightInput returns the input for an installation with these options, except the configuration of
+// node-restriction. Some checks also depend on what is installed on this host.
+func (f *hostFlags) preflightInput(o controlplane.Options, manifest *apiserver.Manifest,
+	client *cluster.Client) (preflight.Input, error) {
+	record, err := controlplane.ReadRecord(f.layout)
+	return preflight.Input{
 		Modes:               o.Extensions.Modes(o.Profile),
 		GuardsKubelets:      o.GuardsKubelets(),
 		NodeSelector:        o.Extensions.NodeSelector,
@@ -177,12 +190,7 @@ func (f *hostFlags) findings(ctx context.Context, o controlplane.Options) ([]pre
 		AdmissionConfig:     f.layout.AdmissionConfig(),
 		OtherAdmission:      record.OtherAdmission(),
 		Host:                preflight.LocalHost{Layout: f.layout, Ports: preflight.ComponentPorts()},
-	})
-	if bad != nil {
-		findings = append(findings,
-			preflight.Finding{Level: preflight.Warn, Check: "node-restriction's configuration", Detail: bad.Error()})
-	}
-	return findings, err
+	}, err
 }
 
 // refuse prints all findings except those with level OK. It returns an error if a finding has level

@@ -44,10 +44,7 @@ func TestReinstallKeepsUnsetFlags(t *testing.T) {
 			common.add(fs)
 			addCertificateFlags(fs, &policy, controlPlaneCertificates)
 			value := fs.String("image", defaultImage("v2"), "")
-			common.layout.State = t.TempDir()
-			if tc.record != "" {
-				writeRecord(t, common.layout.State, tc.record)
-			}
+			common.layout.State = stateOf(t, tc.record)
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
@@ -100,19 +97,9 @@ func TestFailurePolicyAndUnknownResources(t *testing.T) {
 			"nodeRestriction: {failurePolicy: Ignore}\nrules: {unknownResources: deny}\n")}, ignore: true, deny: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			state := t.TempDir()
-			if tc.record != "" {
-				writeRecord(t, state, tc.record)
-			}
-			got, _, err := resolve(t, state, tc.args...)
-			if tc.fails != "" {
-				if err == nil || err.Error() != tc.fails {
-					t.Errorf("got %v, want %s", err, tc.fails)
-				}
-				return
-			}
-			if err != nil || got.Extensions.IgnoreFailures != tc.ignore || got.Extensions.DenyUnknown != tc.deny {
-				t.Errorf("got %+v, %v", got.Extensions, err)
+			got, ok := resolveWith(t, tc.record, tc.args, tc.fails)
+			if ok && (got.Extensions.IgnoreFailures != tc.ignore || got.Extensions.DenyUnknown != tc.deny) {
+				t.Errorf("got %+v", got.Extensions)
 			}
 		})
 	}

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -36,19 +35,9 @@ func TestKubeletLoopbackClientsFlag(t *testing.T) {
 			"kubeletAPI: {loopbackClients: allow}\n")}, want: node.LoopbackAllow, set: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			state := t.TempDir()
-			if tc.record != "" {
-				writeRecord(t, state, tc.record)
-			}
-			got, _, err := resolve(t, state, tc.args...)
-			if tc.fails != "" {
-				if err == nil || err.Error() != tc.fails {
-					t.Errorf("got %v, want %s", err, tc.fails)
-				}
-				return
-			}
-			if err != nil || got.Extensions.LoopbackClients != tc.want || got.ExtensionsSet != tc.set {
-				t.Errorf("got %q (set in this run: %v), %v", got.Extensions.LoopbackClients, got.ExtensionsSet, err)
+			got, ok := resolveWith(t, tc.record, tc.args, tc.fails)
+			if ok && (got.Extensions.LoopbackClients != tc.want || got.ExtensionsSet != tc.set) {
+				t.Errorf("got %q (set in this run: %v)", got.Extensions.LoopbackClients, got.ExtensionsSet)
 			}
 		})
 	}
@@ -62,12 +51,8 @@ func TestPrintedConfigHasTheEffectiveLoopbackClients(t *testing.T) {
 		{"allow: allow", "kubeletAPI: {loopbackClients: allow}\n", "\n  loopbackClients: allow\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var out bytes.Buffer
-			root := newRootCommand()
-			root.SetOut(&out)
-			root.SetArgs([]string{"config", "print", writeConfig(t, tc.file)})
-			if err := root.Execute(); err != nil || !strings.Contains(out.String(), tc.want) {
-				t.Errorf("error %v, want %q in\n%s", err, tc.want, out.String())
+			if out, err := runConfig("print", writeConfig(t, tc.file)); err != nil || !strings.Contains(out, tc.want) {
+				t.Errorf("error %v, want %q in\n%s", err, tc.want, out)
 			}
 		})
 	}

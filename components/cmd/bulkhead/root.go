@@ -58,6 +58,7 @@ also has the exit code 2 says what it means.`,
 		newVersionCommand(),
 	)
 	addCompletions(root)
+	addCompletionCommand(root)
 	// Without this, a description of a flag is one long line.
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 120 "))
 	return root

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -123,13 +124,15 @@ func TestPrintRules(t *testing.T) {
 }
 
 func TestRulesCommand(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	for _, tc := range []struct {
 		args []string
 		want []string
 		fail bool
 	}{
 		{[]string{"nr-label-1"}, []string{"Rule:        NR-LABEL-1\n", "Needs:       a policy of node-restriction",
-			`Exception:   nodePolicy: {allowedLabels: ["KEY"]}`, "\n             noderestriction, allow: "}, false},
+			`Exception:   nodePolicy: {allowedLabels: ["KEY"]}`, "\n             noderestriction, allow: ",
+			"\nHere:        not known; ask the cluster with `bulkhead rules NR-LABEL-1 --live`\n"}, false},
 		{[]string{"NR-LABEL"}, []string{"RULE ", "\nNR-LABEL-1 ", "\nNR-LABEL-2 "}, false},
 		{[]string{"NR-LABEL-1", "-o", "wide"}, []string{"SPECS", "NEEDS"}, false},
 		{[]string{"NR-LABEL-1", "-o", "yaml"},

@@ -16,11 +16,11 @@ import (
 // widestHelp is the most columns that a line of --help may have.
 const widestHelp = 120
 
-// commandsBelow returns a command and all below it. It leaves out those that cobra adds.
+// commandsBelow returns a command and all below it. It leaves out cobra's help command.
 func commandsBelow(cmd *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{cmd}
 	for _, sub := range cmd.Commands() {
-		if sub.Name() != "completion" && sub.Name() != "help" {
+		if sub.Name() != "help" {
 			all = append(all, commandsBelow(sub)...)
 		}
 	}

@@ -74,8 +74,9 @@ func newWhyCommand() *cobra.Command {
   %[1]s why system:node:worker-1 update nodes worker-1 -f node.yaml
   %[1]s why 'nodes "a" is forbidden: node "b" is not allowed to modify node "a"'
   grep '"code":403' audit.log | tail -1 | %[1]s why -`, programName()),
-		Args: cobra.MinimumNArgs(1),
-		RunE: c.run,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeQuestion,
+		RunE:              c.run,
 	}
 	fs := cmd.Flags()
 	c.add(fs)

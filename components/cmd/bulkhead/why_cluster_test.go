@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,13 +67,7 @@ func whyServer(t *testing.T) string {
 		_, _ = w.Write([]byte(answer))
 	}))
 	t.Cleanup(server.Close)
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
-		"clusters: [{name: c, cluster: {server: \"" + server.URL + "\"}}]\nusers: [{name: u, user: {token: t}}]\n"
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return kubeconfig
+	return kubeconfigOf(t, server.URL)
 }
 
 func TestWhyAsksTheCluster(t *testing.T) {
@@ -126,5 +121,45 @@ func TestRulesOfACluster(t *testing.T) {
 	cmd.SetOut(&out)
 	if err := cmd.Execute(); err != nil || !strings.Contains(out.String(), "\nHere:        audit\n") {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestModeOfOneRule: `bulkhead rules ID` without --live tries the default kubeconfig, and must neither fail
+// nor wait for long.
+func TestModeOfOneRule(t *testing.T) {
+	const unknown = "\nHere:        not known; ask the cluster with `bulkhead rules NR-NODESPEC-2 --live`\n"
+	exec := filepath.Join(t.TempDir(), "exec")
+	text := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+		"clusters: [{name: c, cluster: {server: \"https://192.0.2.1\"}}]\nusers: [{name: u, user: {exec: {apiVersion: " +
+		"client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/false}}}]\n"
+	if err := os.WriteFile(exec, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name, kubeconfig string
+		args             []string
+		want             string
+		longest          time.Duration
+	}{
+		{"the cluster answers", whyServer(t), nil, "\nHere:        audit\n", quickTimeout},
+		{"no kubeconfig", filepath.Join(t.TempDir(), "none"), nil, unknown, quickTimeout / 2},
+		{"no answer", silentServer(t), nil, unknown, 2 * quickTimeout},
+		{"a program authenticates", exec, nil, unknown, quickTimeout / 2},
+		{"not wanted", silentServer(t), []string{"--live=false"}, "allow: ", quickTimeout / 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", row.kubeconfig)
+			var out strings.Builder
+			cmd := newRulesCommand()
+			cmd.SetArgs(append(row.args, "NR-NODESPEC-2"))
+			cmd.SetOut(&out)
+			begun := time.Now()
+			if err := cmd.Execute(); err != nil || !strings.Contains(out.String(), row.want) {
+				t.Errorf("%v\n%s", err, out.String())
+			}
+			if took := time.Since(begun); took > row.longest {
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -77,13 +75,7 @@ func silentServer(t *testing.T) string {
 		close(ended)
 		server.Close()
 	})
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
-		"clusters: [{name: c, cluster: {server: \"" + server.URL + "\"}}]\nusers: [{name: u, user: {token: t}}]\n"
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return kubeconfig
+	return kubeconfigOf(t, server.URL)
 }
 
 func TestAServerThatDoesNotAnswer(t *testing.T) {

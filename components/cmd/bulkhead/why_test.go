@@ -5,106 +5,14 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/bulkhead-k8s/bulkhead/components/why"
 )
-
-var update = flag.Bool("update", false, "write testdata/why.txt again")
-
-// TestWhyOfEveryRule compares the explanation of a denial by each rule with a file. testdata/denials.txt
-// has real denials. For a rule that has none there, the denial is invented. Write the file again with
-// `go test ./components/cmd/bulkhead -run TestWhyOfEveryRule -update`, and look at the difference.
-func TestWhyOfEveryRule(t *testing.T) {
-	var b strings.Builder
-	b.WriteString("# Copyright The Bulkhead Authors\n# SPDX-License-Identifier: Apache-2.0\n\n")
-	real := realDenials(t)
-	for _, r := range allRules() {
-		message := real[string(r.ID)]
-		if message == "" {
-			message = fmt.Sprintf(`Error from server (Forbidden): things "t" is forbidden: no [%s]`, r.ID)
-		}
-		fmt.Fprintf(&b, "$ bulkhead why '%s'\n", message)
-		answer, err := why.Explain(why.ParseMessage(message))
-		if err != nil {
-			t.Fatalf("%s: %v", r.ID, err)
-		}
-		if err := answer.Print(&b); err != nil {
-			t.Fatal(err)
-		}
-		b.WriteString("\n")
-		expectRuns(t, answer.Options)
-	}
-	golden := filepath.Join("testdata", "why.txt")
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("-update writes the file again (-want +got)\n%s", diff)
-	}
-}
-
-// realDenials returns the denials of a cluster, by the rule at their end.
-func realDenials(t *testing.T) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "denials.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if at := strings.LastIndex(line, "["); at >= 0 && !strings.HasPrefix(line, "#") {
-			all[strings.Trim(line[at:], "[]")] = line
-		}
-	}
-	return all
-}
-
-// quoted matches a command of bulkhead between backquotes.
-var quoted = regexp.MustCompile("`(bulkhead [^`]+)`")
-
-// expectRuns expects that each command of bulkhead in the options exists, with these flags.
-func expectRuns(t *testing.T, options []why.Option) {
-	t.Helper()
-	for _, o := range options {
-		commands := []string{}
-		if o.Command != "" {
-			commands = append(commands, o.Command)
-		}
-		for _, found := range quoted.FindAllStringSubmatch(o.Text, -1) {
-			commands = append(commands, found[1])
-		}
-		for _, command := range commands {
-			args := strings.Fields(command)
-			cmd, rest, err := newRootCommand().Find(args[1:])
-			if args[0] != "bulkhead" || err != nil || !cmd.Runnable() {
-				t.Errorf("%q: bulkhead has no such command: %v", command, err)
-				continue
-			}
-			if err := cmd.ParseFlags(rest); err != nil {
-				t.Errorf("%q: %v", command, err)
-			}
-			if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
-				t.Errorf("%q: %v", command, err)
-			}
-		}
-	}
-}
 
 // runWhy returns the output, or the error.
 func runWhy(t *testing.T, stdin string, args ...string) (string, error) {

@@ -32,9 +32,7 @@ const webhookPlugin = "ValidatingAdmissionWebhook"
 // does at its start. The files must exist. It also checks that kube-apiserver would show a client
 // certificate to the webhook at target.
 func ValidateAdmission(file, target string) error {
-	scheme := runtime.NewScheme()
-	apiserverinstall.Install(scheme)
-	provider, err := admission.ReadAdmissionConfiguration([]string{webhookPlugin, PolicyPlugin}, file, scheme)
+	provider, err := admission.ReadAdmissionConfiguration([]string{webhookPlugin, PolicyPlugin}, file, configurations())
 	if err != nil {
 		return fmt.Errorf("loading admission configuration: %w", err)
 	}
@@ -61,6 +59,13 @@ func ValidateAdmission(file, target string) error {
 	}
 	return nil
 }
+
+// configurations has the types of the configuration of kube-apiserver.
+var configurations = sync.OnceValue(func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	apiserverinstall.Install(scheme)
+	return scheme
+})
 
 // ValidateRegistration reads a ValidatingWebhookConfiguration as kube-apiserver reads it from disk.
 // kube-apiserver does not start if the file is invalid.
@@ -93,13 +98,13 @@ func ManifestsHash(dir string) (string, error) {
 	return hash, err
 }
 
-func registrations() serializer.CodecFactory {
+var registrations = sync.OnceValue(func() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	if err := admissionregistrationv1.AddToScheme(scheme); err != nil {
 		panic(err) // the library would have two types with the same name
 	}
 	return serializer.NewCodecFactory(scheme, serializer.EnableStrict)
-}
+})
 
 // compiler is shared, because it is slow to create.
 var compiler = sync.OnceValue(func() cel.ConditionCompiler {
@@ -120,14 +125,20 @@ func validateWebhook(w *admissionregistrationv1.ValidatingWebhook) error {
 		errs = append(errs, fmt.Errorf(
 			"webhook %s: sideEffects has to be None, and admissionReviewVersions to name a version", w.Name))
 	}
+	err := compileOnce(w.MatchConditions, func() error { return compileConditions(w.Name, w.MatchConditions) })
+	return errors.Join(append(errs, err)...)
+}
+
+func compileConditions(webhook string, all []admissionregistrationv1.MatchCondition) error {
 	var conditions []cel.ExpressionAccessor
-	for i := range w.MatchConditions {
-		conditions = append(conditions, (*matchconditions.MatchCondition)(&w.MatchConditions[i]))
+	for i := range all {
+		conditions = append(conditions, (*matchconditions.MatchCondition)(&all[i]))
 	}
 	evaluator := compiler().CompileCondition(conditions, cel.OptionalVariableDeclarations{HasAuthorizer: true},
 		environment.StoredExpressions)
+	var errs []error
 	for _, err := range evaluator.CompilationErrors() {
-		errs = append(errs, fmt.Errorf("webhook %s: matchConditions: %w", w.Name, err))
+		errs = append(errs, fmt.Errorf("webhook %s: matchConditions: %w", webhook, err))
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/config"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/manifest/loader"
 	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/utils/lru"
 )
 
 // ValidatePolicies reads the ValidatingAdmissionPolicies in a directory as kube-apiserver does at
@@ -27,10 +29,34 @@ func ValidatePolicies(dir string) error {
 		return fmt.Errorf("loading admission policies: %w", err)
 	}
 	for _, policy := range policies {
-		if _, err := compilePolicy(policy); err != nil {
+		err := compileOnce(policy.Spec, func() error {
+			_, err := compilePolicy(policy)
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("validating admission policy %s: %w", policy.Name, err)
 		}
 	}
+	return nil
+}
+
+// compiledSpecs has the last specs, as JSON, whose expressions were compiled without an error. CEL compiles
+// slowly, and an installation validates the same files several times.
+var compiledSpecs = lru.New(32)
+
+// compileOnce calls compile, unless it has lately succeeded for the same spec.
+func compileOnce(spec any, compile func() error) error {
+	key, err := json.Marshal(spec)
+	if err != nil {
+		return err
+	}
+	if _, found := compiledSpecs.Get(string(key)); found {
+		return nil
+	}
+	if err := compile(); err != nil {
+		return err
+	}
+	compiledSpecs.Add(string(key), nil)
 	return nil
 }
 

@@ -28,7 +28,8 @@ func TestInstallThatEndsEarlyIsRolledBack(t *testing.T) {
 	for _, start := range everyStart {
 		for i := range stepCount {
 			for _, end := range installtest.Ends {
-				onHost(t, fmt.Sprintf("%s, step %d %s: rolled back", start.name, i+1, end.Name), func(t *testing.T, h *testHost) {
+				name := fmt.Sprintf("%s, step %d %s: rolled back", start.name, i+1, end.Name)
+				onHostInParallel(t, name, func(t *testing.T, h *testHost) {
 					start.prepare(t, h)
 					before := h.snapshot()
 					p := h.begin(options(Hardened))
@@ -51,7 +52,7 @@ func TestInstallThatEndsEarlyIsRolledBack(t *testing.T) {
 func TestNextRunRecoversFromAKilledRun(t *testing.T) {
 	for _, start := range everyStart {
 		for i := range stepCount {
-			onHost(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, h *testHost) {
+			onHostInParallel(t, fmt.Sprintf("%s, killed after step %d", start.name, i+1), func(t *testing.T, h *testHost) {
 				start.prepare(t, h)
 				before := h.snapshot()
 				p := h.begin(options(Hardened))
@@ -98,7 +99,7 @@ func TestInterruptedRecoveryIsCompletedByTheNext(t *testing.T) {
 		h.mustBe(before)
 	})
 	for i := 0; i < lines; i += lineStride {
-		onHost(t, fmt.Sprintf("recovery cancelled at line %d of its output: the next one restores the host", i+1),
+		onHostInParallel(t, fmt.Sprintf("recovery cancelled at line %d of its output: the next one restores the host", i+1),
 			func(t *testing.T, h *testHost) {
 				before := h.snapshot()
 				err := h.recoverUntil(func(line int) bool { return line == i })

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,6 +36,12 @@ var kubeadmLabels = []string{"component", "tier"}
 // mirrorAnnotations returns the annotations that kube-system needs. Without them, the mirror pods
 // of kubeadm and Bulkhead would be denied.
 func mirrorAnnotations() (map[string]string, error) {
+	keys, err := staticPodLabelKeys()
+	return map[string]string{MirrorAllowed: "true", MirrorLabelKeys: strings.Join(keys, ",")}, err
+}
+
+// staticPodLabelKeys returns the keys of all labels of kubeadm's and Bulkhead's static pods.
+var staticPodLabelKeys = sync.OnceValues(func() ([]string, error) {
 	keys := slices.Clone(kubeadmLabels)
 	for _, file := range []string{manifests.NodeAuthorizerStaticPod, manifests.NodeRestrictionStaticPod,
 		manifests.CertsStaticPod, manifests.KubeletApproverStaticPod, manifests.ScopeSyncStaticPod} {
@@ -52,8 +59,8 @@ func mirrorAnnotations() (map[string]string, error) {
 			}
 		}
 	}
-	return map[string]string{MirrorAllowed: "true", MirrorLabelKeys: strings.Join(keys, ",")}, nil
-}
+	return keys, nil
+})
 
 // openNamespace annotates kube-system in every profile. A user can change node-restriction's policy
 // without the installer. Even then, the mirror pods of the control plane must be allowed.

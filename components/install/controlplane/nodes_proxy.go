@@ -6,7 +6,6 @@ package controlplane
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,16 +32,12 @@ func (p *plan) readsPolicies() bool { return p.fromDisk && p.GuardsKubelets() }
 // validation.policy.admission.k8s.io/validation_failure). In mode off, there is no binding. The
 // file stays, so the API server does not need a restart.
 func nodesProxyPolicy(mode rules.Mode) ([]*unstructured.Unstructured, error) {
-	data, err := manifests.FS.ReadFile(manifests.KubeletPolicy)
+	all, err := render.Manifest(manifests.KubeletPolicy)
 	if err != nil {
 		return nil, err
 	}
 	var objects []*unstructured.Unstructured
-	for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
-		object, err := render.Object(document)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", manifests.KubeletPolicy, err)
-		}
+	for _, object := range all {
 		binds := object.GetKind() == policyBinding
 		if binds && mode == rules.Off {
 			continue

@@ -190,7 +190,7 @@ func TestATruncatedRecordIsReplaced(t *testing.T) {
 func TestUninstallWithoutATruncatedJournal(t *testing.T) {
 	for _, start := range everyStart {
 		for n := range stepCount {
-			onHost(t, fmt.Sprintf("%s, killed after step %d", start.name, n), func(t *testing.T, h *testHost) {
+			onHostInParallel(t, fmt.Sprintf("%s, killed after step %d", start.name, n), func(t *testing.T, h *testHost) {
 				start.prepare(t, h)
 				h.kill(options(Hardened), n)
 				index := filepath.Join(h.layout.Journal(), "journal.json")

@@ -68,7 +68,7 @@ func TestEveryFailingNodeScopeStepIsRolledBack(t *testing.T) {
 		from, to Options
 	}{{"on", options(Hardened), scoped(Hardened)}, {"off", scoped(Hardened), options(Hardened)}} {
 		for i := range stepCount + 2 {
-			onHost(t, fmt.Sprintf("%s, step %d", tc.name, i+1), func(t *testing.T, h *testHost) {
+			onHostInParallel(t, fmt.Sprintf("%s, step %d", tc.name, i+1), func(t *testing.T, h *testHost) {
 				must(t, h.installer().Install(t.Context(), tc.from))
 				if tc.from.NodeScope.On {
 					h.sync("a", "b")

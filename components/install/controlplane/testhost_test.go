@@ -100,6 +100,8 @@ type running struct {
 	starts   int
 }
 
+func TestMain(m *testing.M) { installtest.Main(m) }
+
 func newTestHost(t *testing.T) *testHost {
 	t.Helper()
 	dir := t.TempDir()
@@ -129,12 +131,25 @@ func newTestHost(t *testing.T) *testHost {
 // onHost runs a test on a new host. The clock moves only when all goroutines wait.
 func onHost(t *testing.T, name string, test func(*testing.T, *testHost)) {
 	t.Helper()
+	t.Run(name, func(t *testing.T) { onNewHost(t, test) })
+}
+
+// onHostInParallel is onHost for a test that can run at the same time as its siblings: they share no
+// variables, and none of them uses [installtest.NewDisk].
+func onHostInParallel(t *testing.T, name string, test func(*testing.T, *testHost)) {
+	t.Helper()
 	t.Run(name, func(t *testing.T) {
-		h := newTestHost(t)
-		synctest.Test(t, func(t *testing.T) {
-			h.t = t
-			test(t, h)
-		})
+		t.Parallel()
+		onNewHost(t, test)
+	})
+}
+
+func onNewHost(t *testing.T, test func(*testing.T, *testHost)) {
+	t.Helper()
+	h := newTestHost(t)
+	synctest.Test(t, func(t *testing.T) {
+		h.t = t
+		test(t, h)
 	})
 }
 

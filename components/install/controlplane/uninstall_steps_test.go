@@ -36,7 +36,7 @@ func (h *testHost) uninstalling() (*Installer, []engine.Step) {
 func TestUninstallThatEndsEarlyIsCompletedByTheNext(t *testing.T) {
 	for i := range uninstallStepCount {
 		for _, end := range installtest.Ends {
-			onHost(t, fmt.Sprintf("step %d %s: the next uninstall restores the host", i+1, end.Name),
+			onHostInParallel(t, fmt.Sprintf("step %d %s: the next uninstall restores the host", i+1, end.Name),
 				func(t *testing.T, h *testHost) {
 					before := h.snapshot()
 					must(t, h.installer().Install(t.Context(), options(Hardened)))
@@ -73,7 +73,7 @@ func (h *testHost) killedWithLock(part func() error) error {
 
 func TestUninstallThatWasKilledIsCompletedByTheNext(t *testing.T) {
 	for i := range uninstallStepCount {
-		onHost(t, fmt.Sprintf("killed after step %d: the next uninstall restores the host", i+1),
+		onHostInParallel(t, fmt.Sprintf("killed after step %d: the next uninstall restores the host", i+1),
 			func(t *testing.T, h *testHost) {
 				before := h.snapshot()
 				must(t, h.installer().Install(t.Context(), options(Hardened)))

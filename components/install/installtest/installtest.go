@@ -9,11 +9,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/atomicfile"
 )
+
+// Main runs the tests of a package, faster than by default. It unsets GOTMPDIR, because t.TempDir prefers
+// it to TMPDIR: `make test` sets GOTMPDIR to a directory on the disk, for the compiler, and TMPDIR to one
+// in memory, for the tests. The installer syncs each file that it writes, so on a disk its tests take
+// three times as long. Main also collects garbage less often.
+func Main(m *testing.M) {
+	if err := os.Unsetenv("GOTMPDIR"); err != nil {
+		panic(err)
+	}
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
 
 // Must fails the test if err is not nil.
 func Must(t *testing.T, err error) {

@@ -83,6 +83,8 @@ type testNode struct {
 	duringEvict func()
 }
 
+func TestMain(m *testing.M) { installtest.Main(m) }
+
 func newTestNode(t *testing.T) *testNode {
 	t.Helper()
 	dir := t.TempDir()

@@ -5,10 +5,12 @@
 package render
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,25 +64,64 @@ func Kubeconfig(endpoint, dir, user string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
+// parsed has the objects of each manifest and directory that was read. YAML is slow to parse, and a
+// rollback needs the same manifests for each API object.
+var parsed sync.Map
+
+// once returns copies of the objects that read returns. It calls read only once for each name.
+func once(name string, read func(string) ([]*unstructured.Unstructured, error)) ([]*unstructured.Unstructured, error) {
+	have, found := parsed.Load(name)
+	if !found {
+		objects, err := read(name)
+		if err != nil {
+			return nil, err
+		}
+		have, _ = parsed.LoadOrStore(name, objects)
+	}
+	shared, _ := have.([]*unstructured.Unstructured)
+	objects := make([]*unstructured.Unstructured, len(shared))
+	for i, object := range shared {
+		objects[i] = object.DeepCopy()
+	}
+	return objects, nil
+}
+
 // Objects returns the API objects that the kustomization in a directory of manifests lists.
-func Objects(dir string) ([]*unstructured.Unstructured, error) {
+func Objects(dir string) ([]*unstructured.Unstructured, error) { return once(dir, kustomization) }
+
+func kustomization(dir string) ([]*unstructured.Unstructured, error) {
 	index, err := manifests.FS.ReadFile(path.Join(dir, "kustomization.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	var kustomization struct {
+	var list struct {
 		Resources []string `json:"resources"`
 	}
-	if err := yaml.Unmarshal(index, &kustomization); err != nil {
+	if err := yaml.Unmarshal(index, &list); err != nil {
 		return nil, fmt.Errorf("reading kustomization: %w", err)
 	}
 	var objects []*unstructured.Unstructured
-	for _, name := range kustomization.Resources {
-		data, err := manifests.FS.ReadFile(path.Join(dir, name))
+	for _, name := range list.Resources {
+		inFile, err := documents(path.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
-		object, err := Object(data)
+		objects = append(objects, inFile...)
+	}
+	return objects, nil
+}
+
+// Manifest returns the objects in one manifest.
+func Manifest(name string) ([]*unstructured.Unstructured, error) { return once(name, documents) }
+
+func documents(name string) ([]*unstructured.Unstructured, error) {
+	data, err := manifests.FS.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
+		object, err := Object(document)
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, err)
 		}
@@ -102,14 +143,11 @@ func Object(manifest []byte) (*unstructured.Unstructured, error) {
 // Registration returns the webhook configuration in a manifest. bundle is the CA bundle with which
 // kube-apiserver verifies the webhook.
 func Registration(manifest string, bundle []byte) (*unstructured.Unstructured, error) {
-	data, err := manifests.FS.ReadFile(manifest)
+	objects, err := Manifest(manifest)
 	if err != nil {
 		return nil, err
 	}
-	object, err := Object(data)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", manifest, err)
-	}
+	object := objects[0]
 	webhooks, _, _ := unstructured.NestedSlice(object.Object, "webhooks")
 	for _, w := range webhooks {
 		webhook, _ := w.(map[string]any)
