@@ -149,7 +149,8 @@ func TestServingCertificatesOfKubelets(t *testing.T) {
 			[]string{"soon|connections|w1|the kubelet's serving certificate ends in less than 7 days: 20"}},
 		{"certificate ends in 8 days", one(kubelet(proxyMetrics, 200, ends(8*day))), nil},
 		{"metrics without the end", one(kubelet(proxyMetrics, 200, "a 1\n")), []string{unread + "the metrics"}},
-		{"end that is not a number", one(kubelet(proxyMetrics, 200, servingEnd+"NaN\n")), []string{unread + "the metric has"}},
+		{"end that is not a number", one(kubelet(proxyMetrics, 200, servingEnd+"NaN\n")),
+			[]string{unread + "the metric has"}},
 		{"metrics that cannot be read", one(kubelet(proxyMetrics, 502, "it is dead")), []string{unread + "an error on"}},
 		{"account without get on nodes/metrics", one(kubelet(proxyMetrics, 403, "no"), "nodes/metrics"), []string{lacks +
 			"the end of kubelets' serving certificates: the account of the kubeconfig lacks the right get on nodes/metrics"}},

@@ -35,8 +35,8 @@ var (
 			"namespace lists in the annotation node.kubernetes.io/mirror.allowed-label-keys, the Node's own " +
 			"topology.kubernetes.io/zone and region, and keys that the operator allows in every namespace " +
 			"(allowedLabelKeys, and with allowUnrestrictedPrefix those under unrestricted.node.kubernetes.io/).",
-		Source: "KEP-1314, Label Restrictions, Whitelist prefix and Whitelist configuration; the topology labels are put there by " +
-			"kube-apiserver's plugin PodTopologyLabels",
+		Source: "KEP-1314, Label Restrictions, Whitelist prefix and Whitelist configuration; the topology labels are put " +
+			"there by kube-apiserver's plugin PodTopologyLabels",
 		Extension: true, Configured: true,
 	}
 	mirrorDeniedLabels = rules.Rule{

@@ -239,7 +239,8 @@ func (s Story) missing() (all []string) {
 			all = append(all, what)
 		}
 	}
-	demand(s.Title != "" && s.Source != "" && s.Effect != "" && s.Stops != "", "a title, a source, an effect, what stops it")
+	demand(s.Title != "" && s.Source != "" && s.Effect != "" && s.Stops != "",
+		"a title, a source, an effect, what stops it")
 	demand(len(s.Attempts) > 0, "an attempt")
 	for _, a := range s.Attempts {
 		name := fmt.Sprintf("%q: ", a.Name)

@@ -27,7 +27,8 @@ var _ = tell(Story{
 	Stops: "A node creates only mirror pods, and a mirror pod refers to no object of the API.",
 	Attempts: []Attempt{
 		takes("a secret", "the secret is on the attacker's disk", fixtures.WithSecret("wanted"), "secret", "hush"),
-		takes("a config map", "the config map is on the attacker's disk", fixtures.WithConfigMap("wanted"), "configmap", "hello"),
+		takes("a config map", "the config map is on the attacker's disk", fixtures.WithConfigMap("wanted"), "configmap",
+			"hello"),
 		takesAccount(),
 		mirrors("a persistent volume claim", "the volume is attached to the attacker's node", claimed, attached,
 			fixtures.WithClaim("wanted"), "NR-POD-3", "can not create pods that reference"),
@@ -81,8 +82,9 @@ func takes(what, effect string, tweak fixtures.PodTweak, kind, word string) Atte
 // takesAccount is the attempt to get the token of a stronger account.
 func takesAccount() Attempt {
 	return Attempt{
-		Name: "creating a pod of a stronger account", Effect: "the account's token is on the attacker's disk and reads all secrets",
-		By: kubelet, Rule: "NR-POD-1", Text: "can only create mirror pods", Labels: Label(OnHost),
+		Name:   "creating a pod of a stronger account",
+		Effect: "the account's token is on the attacker's disk and reads all secrets",
+		By:     kubelet, Rule: "NR-POD-1", Text: "can only create mirror pods", Labels: Label(OnHost),
 		Prepare: func(ctx context.Context, r *Run) {
 			wanted(ctx, r)
 			administrator(ctx, r)
@@ -140,7 +142,8 @@ func claimed(ctx context.Context, r *Run) {
 	DeferCleanup(func(ctx context.Context) error {
 		attachments, err := attachments(ctx, r)
 		for _, one := range attachments {
-			if err := ignoreNotFound(r.Client.StorageV1().VolumeAttachments().Delete(ctx, one, metav1.DeleteOptions{})); err != nil {
+			err := r.Client.StorageV1().VolumeAttachments().Delete(ctx, one, metav1.DeleteOptions{})
+			if err := ignoreNotFound(err); err != nil {
 				return err
 			}
 		}

@@ -158,7 +158,8 @@ func TestLoopbackClientsThatCannotBeListed(t *testing.T) {
 		return true, nil, errors.New("not allowed")
 	})
 	notes := addLoopbackClients(t.Context(), client, &report)
-	if len(notes) != 1 || !strings.Contains(notes[0], "cannot look for clients of 127.0.0.1:10250: cannot list pods: not") ||
+	if len(notes) != 1 ||
+		!strings.Contains(notes[0], "cannot look for clients of 127.0.0.1:10250: cannot list pods: not") ||
 		len(report.Entries()) > 0 {
 		t.Errorf("notes %q, entries %v", notes, report.Entries())
 	}

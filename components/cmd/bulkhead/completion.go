@@ -27,9 +27,10 @@ var flagValues = map[string][]string{
 
 // completionExamples load the scripts, by shell.
 var completionExamples = map[string]string{
-	"bash":       "  source <(bulkhead completion bash)\n  bulkhead completion bash > /etc/bash_completion.d/bulkhead",
-	"zsh":        "  source <(bulkhead completion zsh)\n  bulkhead completion zsh > \"${fpath[1]}/_bulkhead\"",
-	"fish":       "  bulkhead completion fish | source\n  bulkhead completion fish > ~/.config/fish/completions/bulkhead.fish",
+	"bash": "  source <(bulkhead completion bash)\n  bulkhead completion bash > /etc/bash_completion.d/bulkhead",
+	"zsh":  "  source <(bulkhead completion zsh)\n  bulkhead completion zsh > \"${fpath[1]}/_bulkhead\"",
+	"fish": "  bulkhead completion fish | source\n" +
+		"  bulkhead completion fish > ~/.config/fish/completions/bulkhead.fish",
 	"powershell": "  bulkhead completion powershell | Out-String | Invoke-Expression",
 }
 

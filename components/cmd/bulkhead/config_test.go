@@ -200,7 +200,8 @@ func TestInvalidConfigIsRejectedBeforeAnythingElse(t *testing.T) {
 		{"no file", filepath.Join(t.TempDir(), "none.yaml"), "cannot read the configuration: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, _, err := resolve(t, t.TempDir(), "--config="+tc.config); err == nil || !strings.Contains(err.Error(), tc.want) {
+			_, _, err := resolve(t, t.TempDir(), "--config="+tc.config)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
 		})

@@ -15,7 +15,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-const longRecord = `{"image": "example.test/b:1", "version": "v1", "certificates": {"validity": 600000000000, "renewBefore": 420000000000}}`
+const longRecord = `{"image": "example.test/b:1", "version": "v1",
+	"certificates": {"validity": 600000000000, "renewBefore": 420000000000}}`
 
 func TestReinstallKeepsUnsetFlags(t *testing.T) {
 	month := 30 * 24 * time.Hour
@@ -32,7 +33,8 @@ func TestReinstallKeepsUnsetFlags(t *testing.T) {
 		{"flag changes only its own value", longRecord, []string{"--image=other:2", "--cert-validity=1h"}, "other:2",
 			pki.Policy{Validity: time.Hour, RenewBefore: 7 * time.Minute}},
 		{"default image follows the version",
-			`{"image": "ghcr.io/bulkhead-k8s/bulkhead:v1", "version": "v1", "certificates": {"validity": 7200000000000, "renewBefore": 3600000000000}}`,
+			`{"image": "ghcr.io/bulkhead-k8s/bulkhead:v1", "version": "v1",
+				"certificates": {"validity": 7200000000000, "renewBefore": 3600000000000}}`,
 			nil, "ghcr.io/bulkhead-k8s/bulkhead:v2", pki.Policy{Validity: 2 * time.Hour, RenewBefore: time.Hour}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -67,8 +67,9 @@ func (k *Installer) findProxy(ctx context.Context, grace time.Duration) (proxy P
 		case err != nil:
 			return fmt.Errorf("asking the API server for the proxy of this node: %w", err)
 		case proxy.Address == "":
-			return errors.New("the cluster has no such pod for this node, and without it the kubelet would be unreachable: run " +
-				"`bulkhead install` on a control-plane host first (with --kubelet-api if the last run had --kubelet-api=false)")
+			return errors.New("the cluster has no such pod for this node, and without it the kubelet would be unreachable: " +
+				"run `bulkhead install` on a control-plane host first (with --kubelet-api if the last run had " +
+				"--kubelet-api=false)")
 		}
 		return nil
 	})

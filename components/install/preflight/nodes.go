@@ -24,8 +24,8 @@ func nodeFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	if len(nodes.Items) > 1 {
-		detail := fmt.Sprintf("%d: each API server asks the node authorizer beside it; run `bulkhead install` on every one of "+
-			"them, before the next `kubeadm upgrade`", len(nodes.Items))
+		detail := fmt.Sprintf("%d: each API server asks the node authorizer beside it; run `bulkhead install` on every one "+
+			"of them, before the next `kubeadm upgrade`", len(nodes.Items))
 		if in.Profile == "hardened" && !in.AuditOnly && !in.IgnoreFailures {
 			detail += ". While node-restriction is dead on one of them, the writes of the kubelets that are connected to it " +
 				"fail, because its failure policy is Fail. With --node-restriction-failure-policy=Ignore, in-tree " +
