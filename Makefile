@@ -188,7 +188,7 @@ release: ## make release VERSION=v0.2.0 [RELEASE_KEY=release.pem]: programs, ima
 
 .PHONY: release-check
 release-check: ## build a release twice, from two folders and without the build cache, and compare every file (VERSION is optional)
-	@$(RELEASE) check -root='$(CURDIR)' $(if $(VERSION),-version='$(VERSION)',-version=v0.0.0-check -changelog-section=Unreleased) $(RELEASE_FLAGS)
+	@$(RELEASE) check -root='$(CURDIR)' $(if $(VERSION),-version='$(VERSION)',-version=v0.0.0-check -changelog-section=$$(sed -n 's/^## \([^ ]*\).*/\1/p' docs/CHANGELOG.md | head -1)) $(RELEASE_FLAGS)
 
 .PHONY: release-verify
 release-verify: ## make release-verify VERSION=v0.2.0 RELEASE_PUBLIC_KEY=release.pub: the signature and every file of a release

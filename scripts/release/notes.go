@@ -44,8 +44,8 @@ func section(changelog, name string) (string, error) {
 	}
 	start := slices.IndexFunc(lines, heading)
 	if start < 0 {
-		return "", fmt.Errorf("cannot write the release notes: docs/CHANGELOG.md has no heading \"## %s\"; rename the "+
-			"heading \"## Unreleased\" (docs/releases.md)", name)
+		return "", fmt.Errorf("cannot write the release notes: docs/CHANGELOG.md has no heading \"## %s\"; add a "+
+			"section for this version (docs/releases.md)", name)
 	}
 	rest := lines[start+1:]
 	if slices.ContainsFunc(rest, heading) {
