@@ -126,7 +126,8 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 
 	It("is a finding of bulkhead doctor when it lasts longer than planned", Allows("NR-LABEL-1"), func(ctx SpecContext) {
 		Eventually(ctx, func() []string { return examineAll(ctx)[doctor.Soon] }).WithTimeout(2 * time.Minute).
-			WithPolling(time.Second).Should(ContainElement(And(HavePrefix("audit: ["+suite.ControlPlane+"]: --mode=audit since "),
+			WithPolling(time.Second).Should(ContainElement(And(
+			HavePrefix("audit: ["+suite.ControlPlane+"]: --mode=audit since "),
 			HaveSuffix("it lasts longer than planned"))))
 	})
 

@@ -152,15 +152,15 @@ var _ = Describe("bulkhead doctor finds", Serial, Label(Disruptive, OnHost, OnHa
 				data["ClusterConfiguration"] = strings.ReplaceAll(data["ClusterConfiguration"], "authorization-config",
 					"e2e-other-flag")
 			})
-			expectFound(ctx, cause{doctor.Urgent, "kubeadm: []: ConfigMap kubeadm-config names only one of Bulkhead's two files",
-				begin, undo})
+			expectFound(ctx, cause{doctor.Urgent,
+				"kubeadm: []: ConfigMap kubeadm-config names only one of Bulkhead's two files", begin, undo})
 		})
 
 		It("the record of a host that is no control-plane node any more", func(ctx SpecContext) {
 			begin, undo := changeConfigMap(hosts.ConfigMapName, func(data map[string]string) {
 				data[goneHost] = data[suite.ControlPlane]
 			})
-			expectFound(ctx, cause{doctor.Soon, "hosts: [" + goneHost + "]: ConfigMap " + hosts.ConfigMapName + " has an entry of this host",
-				begin, undo})
+			expectFound(ctx, cause{doctor.Soon, "hosts: [" + goneHost + "]: ConfigMap " + hosts.ConfigMapName +
+				" has an entry of this host", begin, undo})
 		})
 	})

@@ -130,7 +130,8 @@ func (c *Cluster) passOnInterrupt(ctx context.Context, node, command string, don
 
 // PutInstallers copies the program bulkhead to every node.
 func (c *Cluster) PutInstallers(ctx context.Context) error {
-	return c.Progress.Step(ctx, "copying the program bulkhead to the nodes", func(ctx context.Context, log io.Writer) error {
+	const title = "copying the program bulkhead to the nodes"
+	return c.Progress.Step(ctx, title, func(ctx context.Context, log io.Writer) error {
 		for _, node := range c.nodes() {
 			if err := c.putInstaller(ctx, log, node); err != nil {
 				return err

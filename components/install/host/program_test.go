@@ -6,6 +6,7 @@ package host
 import (
 	"errors"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,11 +63,18 @@ func TestOnlyRootMayReplaceTheProgram(t *testing.T) {
 }
 
 func TestOnlyRootWrites(t *testing.T) {
+	defer func(lookup func(string) (*user.Group, error)) { lookupGroup = lookup }(lookupGroup)
+	lookupGroup = func(id string) (*user.Group, error) {
+		if name, known := map[string]string{"50": "staff", "51": "ftp"}[id]; known {
+			return &user.Group{Name: name}, nil
+		}
+		return nil, user.UnknownGroupIdError(id)
+	}
 	for _, tt := range []struct {
-		name, path  string
-		mode        os.FileMode
-		user, group uint32
-		want        bool
+		name, path   string
+		mode         os.FileMode
+		owner, group uint32
+		want         bool
 	}{
 		{"root's: allowed", "/opt/bulkhead", 0o755, 0, 0, true},
 		{"root's group may write: allowed", "/opt/bulkhead", 0o775, 0, 0, true},
@@ -78,10 +86,11 @@ func TestOnlyRootWrites(t *testing.T) {
 		{"another user: denied", "/opt/bulkhead", 0o755, 1000, 0, false},
 		{"Debian's group staff in /usr/local: allowed", "/usr/local/bin", os.ModeDir | os.ModeSetgid | 0o775, 0, 50, true},
 		{"Debian's group staff elsewhere: denied", "/usr/localized", 0o775, 0, 50, false},
+		{"a group with another name in /usr/local: denied", "/usr/local/bin", 0o775, 0, 51, false},
 		{"another group in /usr/local: denied", "/usr/local/bin", 0o775, 0, 1000, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := onlyRootWrites(tt.path, tt.mode, tt.user, tt.group); got != tt.want {
+			if got := onlyRootWrites(tt.path, tt.mode, tt.owner, tt.group); got != tt.want {
 				t.Errorf("only root writes: %v, want %v", got, tt.want)
 			}
 		})

@@ -91,6 +91,7 @@ func (r *recorded) replace(later *recorded) error {
 		r.Rows = slices.DeleteFunc(r.Rows, func(old recordedRow) bool { return old.Alert == row.Alert })
 		r.Rows = append(r.Rows, row)
 	}
+	r.Others = append(r.Others, later.Others...)
 	slices.SortStableFunc(r.Rows, func(a, b recordedRow) int { return cmp.Compare(a.Alert, b.Alert) })
 	return nil
 }
