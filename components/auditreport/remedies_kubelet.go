@@ -29,31 +29,33 @@ var kubeletRemedies = map[rules.ID]string{
 	"KA-CRL-1": "Use another client certificate. If the list of its CA has expired, publish a new one with " +
 		"`bulkhead revoke --crl=FILE`, or set `kubeletAPI: {authentication: {x509: {expiredRevocationLists: allow}}}`.",
 	"KA-POD-1": "Grant the verb on nodes/pods with a ClusterRole, bound to the user. `bulkhead kubelet-access` " +
-		"lists what users lose.",
+		"lists which rights users lose.",
 	"KA-HEALTH-1": "Grant the verb on nodes/healthz with a ClusterRole, bound to the user. `bulkhead " +
-		"kubelet-access` lists what users lose.",
+		"kubelet-access` lists which rights users lose.",
 	"KA-CONFIG-1": "Grant the verb on nodes/configz with a ClusterRole, bound to the user. `bulkhead " +
-		"kubelet-access` lists what users lose.",
+		"kubelet-access` lists which rights users lose.",
 	"KA-STATUS-1": "Grant the verb on nodes/statusz with a ClusterRole, bound to the user. `bulkhead " +
-		"kubelet-access` lists what users lose.",
+		"kubelet-access` lists which rights users lose.",
 	"KA-STATS-1": "Grant the verb on nodes/stats with a ClusterRole, bound to the user. `bulkhead kubelet-access` " +
-		"lists what users lose.",
+		"lists which rights users lose.",
 	"KA-METRICS-1": "Grant the verb on nodes/metrics with a ClusterRole, bound to the user. `bulkhead " +
-		"kubelet-access` lists what users lose.",
+		"kubelet-access` lists which rights users lose.",
 	"KA-LOG-1": "Grant the verb on nodes/log with a ClusterRole, bound to the user. `bulkhead kubelet-access` lists " +
-		"what users lose.",
+		"which rights users lose.",
 	"KA-CHECKPOINT-1": "Grant the verb on nodes/checkpoint with a ClusterRole, bound to the user. `bulkhead " +
-		"kubelet-access` lists what users lose.",
-	"KA-PROXY-1": "Grant the verb on nodes/proxy with a ClusterRole, bound to the user. `bulkhead kubelet-access` " +
-		"lists what users lose.",
+		"kubelet-access` lists which rights users lose.",
+	"KA-PROXY-1": "Set --mode=strict of kubelet-auth-proxy, which is the default. It asks for a narrower right: " +
+		"create on nodes/exec, nodes/attach, nodes/portforward, nodes/run or nodes/unknown, or the verb on " +
+		"nodes/containerlogs or nodes/debug. Grant this right with a ClusterRole, bound to the user. Mode compat asks " +
+		"for nodes/proxy. Do not grant that: it lets the user run commands in every pod of the node.",
 	"KA-DECISION-1": "Repair the connection from kubelet-auth-proxy to the API server: its log has the error. No " +
 		"setting allows a request without a decision.",
 	"KA-STREAM-1": "The user has lost the right, or the credentials became invalid, while the stream was open. " +
 		"Grant the right again, or use other credentials.",
 	"KA-HEADER-1": "The rule removes headers, and denies no request. No setting keeps the headers: let the client " +
 		"authenticate as the user that it acts for.",
-	"KA-REDIRECT-1": "Request the path that the redirect names. No setting allows a redirect of the kubelet to " +
-		"another path.",
+	"KA-REDIRECT-1": "Do not follow the redirect: the kubelet may be compromised. Request the wanted path directly. " +
+		"No setting allows a redirect of the kubelet to another path.",
 	"KA-CSR-1": "An administrator can approve the request, after a check of its names and addresses: `kubectl " +
 		"certificate approve NAME`.",
 }

@@ -6,9 +6,9 @@ package auditreport
 import "github.com/bulkhead-k8s/bulkhead/components/rules"
 
 // ofNodes follows the remedies of [nodeRemedies]. It is not for a pod with a node scope.
-const ofNodes = " Profile hardened allows a node nothing else on this resource, because a kubelet needs nothing " +
-	"else. If a workload needs it, give the right to the workload's own ServiceAccount. Profile parity leaves such " +
-	"requests to RBAC."
+const ofNodes = " Beyond its rules for this resource, profile hardened in mode enforce allows a node nothing: a " +
+	"kubelet needs nothing else. If a workload needs it, give the right to the workload's own ServiceAccount. Profile " +
+	"parity leaves such requests to RBAC."
 
 const (
 	ownSelector = "Add the field selector spec.nodeName=NODE, with the node's own name."
@@ -73,27 +73,31 @@ var nodeRemedies = map[rules.ID]string{
 // otherNodeRemedies are complete without [ofNodes].
 var otherNodeRemedies = map[rules.ID]string{
 	"NA-IDENT-1": "Use credentials with a node name: user system:node:NAME in group system:nodes. Without a name, " +
-		"no object is the node's own. No setting of profile hardened allows it. Profile parity leaves such requests to " +
-		"RBAC.",
+		"no object is the node's own. No setting of profile hardened in mode enforce allows it. Profile parity leaves " +
+		"such requests to RBAC.",
 	"NA-PASS-1": "For GET of discovery, OpenAPI, version and the plain health paths, ClusterRoles system:discovery " +
 		"and system:public-info-viewer must be bound to group system:authenticated. kube-apiserver creates these " +
-		"bindings when it starts. No setting of profile hardened allows a node another path, for example /metrics. " +
-		"Give the right to the workload's own ServiceAccount. Profile parity leaves such requests to RBAC.",
+		"bindings when it starts. No setting of profile hardened in mode enforce allows a node another path, for " +
+		"example /metrics. Give the right to the workload's own ServiceAccount. Profile parity leaves such requests to " +
+		"RBAC.",
 	"NA-PASS-3": "For create of selfnodeclient, ClusterRole " +
 		"system:certificates.k8s.io:certificatesigningrequests:selfnodeclient must be bound to group system:nodes. " +
-		"`kubeadm init phase bootstrap-token` creates this binding. No setting of profile hardened allows nodeclient: " +
-		"that is a certificate of another node.",
-	"NA-PASS-4": "For get, the Role of the config map must be bound to group system:nodes in namespace kube-system: " +
-		"kubeadm:nodes-kubeadm-config, kubeadm:kubelet-config or kube-proxy. kubeadm creates these Roles. For list and " +
-		"watch, a pod that is bound to the node must use the config map. No setting of profile hardened allows a node " +
-		"to write it.",
-	"NA-PASS-5": "An administrator grants the audience or the signer: NR-SA-4 and NR-PCR-5 have the role. " +
-		"NodeRestriction asks about an audience in the core API group, and about a signer in certificates.k8s.io. No " +
-		"setting of profile hardened allows another group.",
+		"`kubectl create clusterrolebinding kubeadm:node-autoapprove-certificate-rotation " +
+		"--clusterrole=system:certificates.k8s.io:certificatesigningrequests:selfnodeclient --group=system:nodes` " +
+		"creates this binding. No setting of profile hardened in mode enforce allows nodeclient: that is a certificate " +
+		"of another node.",
+	"NA-PASS-4": "For get, the Role of the config map must be bound in namespace kube-system. kubeadm creates the " +
+		"Roles, and binds kubeadm:nodes-kubeadm-config and kubeadm:kubelet-config to group system:nodes. Bind kube-proxy " +
+		"to the user of one node: `kubectl -n kube-system create rolebinding NAME --role=kube-proxy " +
+		"--user=system:node:NODE`. For list and watch, a pod that is bound to the node must use the config map. No " +
+		"setting of profile hardened in mode enforce allows a node to write it.",
+	"NA-PASS-5": "An administrator grants the audience or the signer: `bulkhead rules NR-SA-4` and `bulkhead rules " +
+		"NR-PCR-5` show the Role. NodeRestriction asks about an audience in the core API group, and about a signer in " +
+		"certificates.k8s.io. No setting of profile hardened in mode enforce allows another group.",
 	"NA-DEFAULT": "Give the right to the workload's own ServiceAccount, and let the workload use that account. If " +
 		"the client is the kubelet of a newer Kubernetes version, upgrade Bulkhead, or set `rules: {unknownResources: " +
-		"audit-on-newer-kubernetes}`. No other setting of profile hardened allows a node a resource that no rule " +
-		"names. Profile parity leaves such requests to RBAC.",
+		"audit-on-newer-kubernetes}`. No other setting of profile hardened in mode enforce allows a node a " +
+		"resource that no rule names. Profile parity leaves such requests to RBAC.",
 	"NA-UNREADY": "Wait until node-authorizer has read the cluster: `bulkhead status` shows whether it is ready. " +
 		"Until then, the next authorizers decide.",
 }

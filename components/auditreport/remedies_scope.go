@@ -8,8 +8,7 @@ import "github.com/bulkhead-k8s/bulkhead/components/rules"
 // scopeRemedies say what allows a request on a resource in the scope of a ServiceAccount.
 var scopeRemedies = map[rules.ID]string{
 	"NS-IDENT-2": "Use a token that names its pod: that of a projected volume, or a TokenRequest with " +
-		"spec.boundObjectRef.",
-	"NS-IDENT-3": "Use the token of a pod that exists and runs as the account.",
+		"spec.boundObjectRef. No change of the scope allows a token with incomplete claims of its pod.",
 	"NS-IDENT-4": "Use the token of a pod that is bound to a node, requested after it was bound: it names that node.",
 	"NS-SCOPE-1": "Request only what the node of the pod may do: the reason names the rule of node-authorizer.",
 	"NS-NODE-1":  "Name the Node that the pod is on, or add the field selector metadata.name=NODE.",
@@ -20,7 +19,7 @@ var scopeRemedies = map[rules.ID]string{
 	"NS-POD-2": "Patch is allowed for pods on the node of the pod.",
 	"NS-POD-3": "Delete, create of pods/eviction, and update and patch of pods/status are allowed for pods on the " +
 		"node of the pod.",
-	"NS-POD-4":    "Use pods on the node of the pod.",
+	"NS-POD-4":    "Only pods on the same node are allowed.",
 	"NS-CUSTOM-1": "Add a selector that sets the declared field or label to the node of the pod.",
 	"NS-CUSTOM-2": "Get, update, patch and delete are allowed for an object that names the node of the pod at the " +
 		"declared place, and for its status.",
@@ -32,6 +31,11 @@ var scopeRemedies = map[rules.ID]string{
 	"NS-ADMIT-2": "spec.nodeName of the pod must be the node of the pod that writes. No pod with a scope on pods " +
 		"may create pods.",
 	"NS-ADMIT-3": "Change neither labels nor owner references of pods.",
+}
+
+// unknownScopeRemedies are those of a rule that denies because the scope is not known.
+var unknownScopeRemedies = map[rules.ID]string{
+	"NS-IDENT-3": "Use the token of a pod that exists and runs as the account.",
 }
 
 // anyScopeRemedies are those of rules that apply to a scope of any size.
@@ -68,8 +72,17 @@ func scopeRemedy(id rules.ID, account string) (remedy string, known bool) {
 	if account == "" {
 		account = anyAccount
 	}
+	if text, ok := unknownScopeRemedies[id]; ok {
+		return text + " No change of the scope allows it: without the pod, the scope is unknown, and every resource that " +
+			"a scope can contain is denied. The annotation `bulkhead.dev/node-scope-mode: audit` on ServiceAccount " +
+			account + " keeps the scope from denying.", true
+	}
 	if text, ok := scopeRemedies[id]; ok {
-		return text + " Or take the resource out of the scope of the ServiceAccount. From an audit log, `bulkhead scope " +
+		or := " Or take"
+		if id == "NS-IDENT-2" {
+			or = " If the token names no pod, you can also take"
+		}
+		return text + or + " the resource out of the scope of the ServiceAccount. From an audit log, `bulkhead scope " +
 			"suggest " + account + " --audit-log=FILE` prints a scope that allows what the account does. Until " +
 			"then, its annotation `bulkhead.dev/node-scope-mode: audit` keeps the scope from denying.", true
 	}

@@ -67,12 +67,13 @@ var otherWriteRemedies = map[rules.ID]string{
 		"(serviceAccountToken.audience), or the CSIDriver of a volume of the pod (spec.tokenRequests). Or an " +
 		"administrator grants it: a Role in the namespace of the ServiceAccount with apiGroups [\"\"], resources " +
 		"[AUDIENCE], resourceNames [SERVICEACCOUNT] and verbs [request-serviceaccounts-token-audience], bound to user " +
-		"system:node:NODE or to group system:nodes.",
+		"system:node:NODE of this one node, not to group system:nodes.",
 	"NR-PCR-5": "A projected volume of the pod must name the signer (podCertificate.signerName). Or an " +
 		"administrator grants it: a Role in the namespace of the ServiceAccount with apiGroups [certificates.k8s.io], " +
 		"resources [SIGNER, with a colon for each slash], resourceNames [SERVICEACCOUNT] and verbs " +
-		"[request-serviceaccounts-podcertificate-signer], bound to user system:node:NODE or to group system:nodes.",
-	"NR-CSR-1": "Request a certificate with the common name system:node:NODE, with the node's own name. In profile " +
-		"parity, AllowInsecureKubeletCertificateSigningRequests=true in --feature-gates of kube-apiserver turns the " +
-		"rule off.",
+		"[request-serviceaccounts-podcertificate-signer], bound to user system:node:NODE of this one node, not to " +
+		"group system:nodes.",
+	"NR-CSR-1": "Request a certificate with the common name system:node:NODE, with the node's own name. Do not set " +
+		"AllowInsecureKubeletCertificateSigningRequests in --feature-gates of kube-apiserver: it turns the rule off, and " +
+		"every node could then request certificates of other nodes.",
 }

@@ -34,7 +34,8 @@ func configuredRemedy(id rules.ID, d details) Setting {
 		return deniedLabels(d)
 	case "NR-MIRROR-5":
 		return Setting{Remedy: "A kubelet does not create such a mirror pod: find the client. " +
-			"`nodePolicy: {mirrorPods: {mode: warn}}` allows it, and denies no mirror pod by the rules NR-MIRROR-1 to 6."}
+			"The value warn for mirrorPods.mode of the node policy allows it, and denies no mirror pod by the rules " +
+			"NR-MIRROR-1 to 6." + ofPolicy}
 	case "NR-MIRROR-6":
 		return Setting{Remedy: "If the node is a control plane, set its label: " +
 			"`kubectl label node NODE node-role.kubernetes.io/control-plane=`. If not, remove the label tier and the " +

@@ -128,7 +128,8 @@ func modeSetting(rule rules.Rule) Setting {
 		s.Remedy = "Needed only if rules.modes has the rule. By default it is audited, not enforced. " + s.Remedy
 	}
 	if s.Remedy == "" && strings.HasPrefix(string(rule.ID), "KA-") {
-		s.Remedy = "Or grant the user the right that the rule names. `bulkhead kubelet-access` lists what users lose."
+		s.Remedy = "Or grant the user the right that the rule names. `bulkhead kubelet-access` lists which rights " +
+			"users lose."
 	}
 	return s
 }

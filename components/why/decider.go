@@ -72,18 +72,41 @@ func ofScope(id rules.ID) bool { return strings.HasPrefix(string(id), "NS-") }
 const leftToNext = "left to the next authorizers"
 
 // abstaining returns the rules by which an authorizer left the request to the next ones. Such a rule
-// has no text in the reason, or a known one. The same rule with another text has denied the request.
+// has no text in the reason, or a known one. The same rule with another text has denied the request. Of
+// the rules for nodes, only NA-PASS and NA-UNREADY abstain. Every rule of node scope can, and NS-PASS
+// always does.
 func abstaining(ids []rules.ID, reason string) []rules.ID {
 	var left []rules.ID
 	for _, id := range ids {
 		cited := "[" + string(id) + "]"
-		if id == "NA-UNREADY" || hasLine(reason, cited) ||
-			strings.HasPrefix(string(id), "NA-PASS-") && strings.Contains(onOneLine(reason), leftToNext+" "+cited) {
+		always := id == "NA-UNREADY" || strings.HasPrefix(string(id), "NS-PASS-")
+		passed := strings.HasPrefix(string(id), "NA-PASS-")
+		if always || (passed || ofScope(id)) && hasNoText(reason, cited) ||
+			passed && strings.Contains(onOneLine(reason), leftToNext+" "+cited) {
 			left = append(left, id)
 		}
 	}
 	return left
 }
+
+// hasNoText reports whether the rule is the whole reason of an authorizer. A terminal may have wrapped a
+// text before its rule, so the previous line must be another reason that ends in a rule. A denial by
+// node scope ends in the node's rule and its own.
+func hasNoText(reason, cited string) bool {
+	before := ""
+	for line := range strings.Lines(reason) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if line == cited && (before == "" || strings.HasSuffix(before, "]") && !endsInNodeRule.MatchString(before)) {
+			return true
+		}
+		before = line
+	}
+	return false
+}
+
+var endsInNodeRule = regexp.MustCompile(`\[NA-[A-Z0-9-]+\]$`)
 
 // allowedBy returns which authorizer allowed the request. Only RBAC and Bulkhead give a reason.
 func allowedBy(r *Request, reason string) decider {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -15,6 +16,7 @@ const (
 	// serverAtKubelets is the user of kube-apiserver at a kubelet, in clusters of kubeadm.
 	serverAtKubelets = "kube-apiserver-kubelet-client"
 	byKubelet        = "the kubelet: its authorizers, or RBAC, do not allow it"
+	runsCommands     = " nodes/proxy can let the user run commands in every pod of the node."
 	textOfKubelet    = "The text is the kubelet's, or that of the proxy on its node. A compromised node can name any " +
 		"user, right and rule in it. Compare the text with that of another node before you change anything."
 )
@@ -33,9 +35,13 @@ func (a *Answer) kubelet(message string) {
 	a.addRules(ids)
 	if instead := r.insteadOfRole(); instead != "" {
 		a.Options = append(a.Options, Option{Text: instead})
-	} else if r.Verb != "" && r.Subresource != "" {
-		a.Options = append(a.Options, Option{Text: fmt.Sprintf("RBAC: a ClusterRole with verb %s on %s, bound to the user "+
-			"of the client. Take the user from the client's credentials, not from this text.", r.Verb, r.ResourceName())})
+	} else if r.Verb != "" && r.Subresource != "" && !slices.Contains(ids, kubeletauth.RuleProxy) {
+		text := fmt.Sprintf("RBAC: a ClusterRole with verb %s on %s, bound to the user of the client. Take the user from "+
+			"the client's credentials, not from this text.", r.Verb, r.ResourceName())
+		if r.Subresource == "proxy" {
+			text += runsCommands
+		}
+		a.Options = append(a.Options, Option{Text: text})
 	}
 	if r.User == serverAtKubelets {
 		a.note("User " + serverAtKubelets + " is kube-apiserver itself, in kubectl exec, attach, port-forward and logs. " +

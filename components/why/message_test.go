@@ -51,7 +51,7 @@ func TestExplainMessages(t *testing.T) {
 			[]rules.ID{"NA-SECRET-1"}, "A pod that is bound to node worker-1 must use secret default/tls"},
 		{"in-tree, other node", `nodes "b" is forbidden: ` + node + `get resource "nodes" in API group "" at the cluster ` +
 			`scope: node 'a' cannot read 'b', only its own Node object`, Authorization, "Kubernetes' own Node authorizer",
-			[]rules.ID{"NA-NODE-1"}, "for the node's own Node, by its name. Profile hardened allows"},
+			[]rules.ID{"NA-NODE-1"}, "for the node's own Node, by its name. Beyond its rules"},
 		{"in-tree, no text", `nodes "b" is forbidden: ` + node + `delete resource "nodes" in API group "" at the cluster ` +
 			`scope`, Authorization, "no authorizer allows it: Kubernetes' own Node authorizer has no rule",
 			[]rules.ID{"NA-NODE-2"}, ""},

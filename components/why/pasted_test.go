@@ -29,6 +29,17 @@ var pasted = []struct {
 		"found between node 'w' and this object\r\n",
 		"system:node:w get secrets n/tls", "NA-SECRET-1", "Kubernetes' own Node authorizer",
 		"A pod that is bound to node w must use secret n/tls"},
+	{"kubectl get, wrapped before the ID", "Error from server (Forbidden): secrets \"tls\" is forbidden: User " +
+		"\"system:node:w\" cannot get resource \"secrets\" in API group \"\" in the namespace \"n\": no relationship " +
+		"found between node 'w' and this object\n[NA-SECRET-1]\n",
+		"system:node:w get secrets n/tls", "NA-SECRET-1", "Bulkhead's node-authorizer",
+		"A pod that is bound to node w must use secret n/tls"},
+	{"kubectl get, wrapped before both IDs", "Error from server (Forbidden): pods is forbidden: User " +
+		"\"system:serviceaccount:m:agent\" cannot list resource \"pods\" in API group \"\" at the cluster scope: a pod " +
+		"on node 'w' is limited to what that node may do: can only list/watch pods with spec.nodeName field selector\n" +
+		"[NA-POD-2]\n[NS-POD-1]\n",
+		"system:serviceaccount:m:agent list pods", "NA-POD-2", "Bulkhead's node scope",
+		"out of the scope of the ServiceAccount"},
 	{"kubectl create -f", `Error from server (Forbidden): error when creating "p.yaml": pods "p" is forbidden: pod does ` +
 		`not have "kubernetes.io/config.mirror" annotation, node "w" can only create mirror pods`,
 		"", "NR-POD-1", "Kubernetes' own NodeRestriction plugin", "No setting"},

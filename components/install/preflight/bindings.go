@@ -6,9 +6,11 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -23,9 +25,10 @@ const (
 
 // binding is a ClusterRoleBinding or a RoleBinding.
 type binding struct {
-	name     string // includes the namespace, if there is one
-	role     rbacv1.RoleRef
-	subjects []rbacv1.Subject
+	name      string // includes the namespace, if there is one
+	namespace string
+	role      rbacv1.RoleRef
+	subjects  []rbacv1.Subject
 }
 
 // known are the bindings for nodes that kubeadm creates.
@@ -50,13 +53,88 @@ func bindingFindings(ctx context.Context, in Input) ([]Finding, error) {
 	}
 	var findings []Finding
 	for _, b := range all {
-		findings = append(findings, judge(b, in)...)
+		found := judge(b, in)
+		if len(found) > 0 && slices.ContainsFunc(b.subjects, isNode) {
+			needed, err := leftToRBAC(ctx, in, b)
+			if err != nil {
+				return nil, err
+			}
+			if needed {
+				continue
+			}
+		}
+		findings = append(findings, found...)
 	}
 	if len(findings) == 0 {
 		return []Finding{{OK, bindingCheck,
-			"none but those that kubeadm gives; ClusterRoleBinding system:node has no subjects"}}, nil
+			"none but those that Bulkhead leaves to RBAC; ClusterRoleBinding system:node has no subjects"}}, nil
 	}
 	return findings, nil
+}
+
+// leftToRBAC reports whether the role gives only rights that node-authorizer leaves to RBAC by the rules
+// NA-PASS-4 and NA-PASS-5.
+func leftToRBAC(ctx context.Context, in Input, b binding) (bool, error) {
+	given, err := rightsOf(ctx, in, b)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot read %s %s of binding %s: %w", b.role.Kind, b.role.Name, b.name, err)
+	}
+	for _, r := range given {
+		if !asksForToken(r) && !readsConfigMapOfKubeadm(b.namespace, r) {
+			return false, nil
+		}
+	}
+	return len(given) > 0, nil
+}
+
+func rightsOf(ctx context.Context, in Input, b binding) ([]rbacv1.PolicyRule, error) {
+	if b.role.Kind == "Role" {
+		role, err := in.Client.RbacV1().Roles(b.namespace).Get(ctx, b.role.Name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return role.Rules, nil
+	}
+	role, err := in.Client.RbacV1().ClusterRoles().Get(ctx, b.role.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return role.Rules, nil
+}
+
+// groupOfVerb are the verbs that exist only for the access checks of NodeRestriction, by API group.
+//
+// Source: plugin/pkg/admission/noderestriction/admission.go.
+var groupOfVerb = map[string]string{
+	"request-serviceaccounts-token-audience":        "",
+	"request-serviceaccounts-podcertificate-signer": "certificates.k8s.io",
+}
+
+func asksForToken(r rbacv1.PolicyRule) bool {
+	return len(r.NonResourceURLs) == 0 && allOf(r.Verbs, func(verb string) bool {
+		group, known := groupOfVerb[verb]
+		return known && allOf(r.APIGroups, func(g string) bool { return g == group })
+	})
+}
+
+// readsConfigMapOfKubeadm is for the Roles of kubeadm in kube-system, for example kube-proxy.
+func readsConfigMapOfKubeadm(namespace string, r rbacv1.PolicyRule) bool {
+	return namespace == metav1.NamespaceSystem && len(r.NonResourceURLs) == 0 && onlyOne(r.Verbs, "get") &&
+		onlyOne(r.APIGroups, "") && onlyOne(r.Resources, "configmaps") && allOf(r.ResourceNames, func(name string) bool {
+		return name == "kubeadm-config" || name == "kubelet-config" || name == "kube-proxy"
+	})
+}
+
+func onlyOne(values []string, want string) bool {
+	return allOf(values, func(value string) bool { return value == want })
+}
+
+// allOf reports whether the list has values, and all of them are wanted.
+func allOf(values []string, wanted func(string) bool) bool {
+	return len(values) > 0 && !slices.ContainsFunc(values, func(value string) bool { return !wanted(value) })
 }
 
 // judge fails for a right that works today and that mode enforce denies.
@@ -120,14 +198,14 @@ func listBindings(ctx context.Context, in Input) ([]binding, error) {
 		return nil, fmt.Errorf("listing ClusterRoleBindings: %w", err)
 	}
 	for _, b := range clusterWide.Items {
-		all = append(all, binding{b.Name, b.RoleRef, b.Subjects})
+		all = append(all, binding{b.Name, "", b.RoleRef, b.Subjects})
 	}
 	inNamespaces, err := in.Client.RbacV1().RoleBindings("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("listing RoleBindings: %w", err)
 	}
 	for _, b := range inNamespaces.Items {
-		all = append(all, binding{b.Namespace + "/" + b.Name, b.RoleRef, b.Subjects})
+		all = append(all, binding{b.Namespace + "/" + b.Name, b.Namespace, b.RoleRef, b.Subjects})
 	}
 	return all, nil
 }

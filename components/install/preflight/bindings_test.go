@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 )
 
@@ -58,6 +59,54 @@ func TestRightsOfNodes(t *testing.T) {
 	// bulkhead doctor judges a cluster where the binding allows nothing any more.
 	findings, err := Bindings(t.Context(), Input{Profile: "hardened", Client: fake.NewClientset(view)})
 	wantOne(t, findings, err, Warn, "without effect on nodes while")
+}
+
+// TestRightsLeftToRBAC has the roles that the texts of NR-SA-4, NR-PCR-5 and NA-PASS-4 advise.
+// node-authorizer leaves these requests to RBAC.
+func TestRightsLeftToRBAC(t *testing.T) {
+	const audience, signer = "request-serviceaccounts-token-audience", "request-serviceaccounts-podcertificate-signer"
+	right := func(group, resource, name string, verbs ...string) rbacv1.PolicyRule {
+		r := rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+		if name != "" {
+			r.ResourceNames = []string{name}
+		}
+		return r
+	}
+	vault, proxy := right("", "vault", "app", audience), right("", "configmaps", "kube-proxy", "get")
+	for _, tc := range []struct {
+		name, namespace string
+		rights          []rbacv1.PolicyRule
+		allowed         bool
+	}{
+		{"audience", "shop", []rbacv1.PolicyRule{vault}, true},
+		{"signer", "shop", []rbacv1.PolicyRule{right("certificates.k8s.io", "x.io:y", "app", signer)}, true},
+		{"audience and signer", "shop",
+			[]rbacv1.PolicyRule{vault, right("certificates.k8s.io", "x.io:y", "app", signer)}, true},
+		{"audience and get", "shop", []rbacv1.PolicyRule{right("", "vault", "app", audience, "get")}, false},
+		{"audience, and secrets", "shop", []rbacv1.PolicyRule{vault, right("", "secrets", "", "get")}, false},
+		{"audience in another group", "shop", []rbacv1.PolicyRule{right("x.io", "vault", "app", audience)}, false},
+		{"every verb", "shop", []rbacv1.PolicyRule{right("", "vault", "app", "*")}, false},
+		{"no rights", "shop", nil, false},
+		{"config map of kube-proxy", "kube-system", []rbacv1.PolicyRule{proxy}, true},
+		{"config map of kube-proxy, other namespace", "shop", []rbacv1.PolicyRule{proxy}, false},
+		{"config map of kube-proxy, list", "kube-system",
+			[]rbacv1.PolicyRule{right("", "configmaps", "kube-proxy", "get", "list")}, false},
+		{"other config map", "kube-system", []rbacv1.PolicyRule{right("", "configmaps", "coredns", "get")}, false},
+		{"all config maps", "kube-system", []rbacv1.PolicyRule{right("", "configmaps", "", "get")}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			meta := metav1.ObjectMeta{Namespace: tc.namespace, Name: "granted"}
+			client := fake.NewClientset(&rbacv1.Role{ObjectMeta: meta, Rules: tc.rights},
+				&rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "granted"},
+					Subjects: []rbacv1.Subject{{Kind: "User", Name: "system:node:worker"}}})
+			level, says := Warn, "without effect on nodes while"
+			if tc.allowed {
+				level, says = OK, "none but"
+			}
+			findings, err := Bindings(t.Context(), Input{Profile: "hardened", Client: client})
+			wantOne(t, findings, err, level, says)
+		})
+	}
 }
 
 func of(findings []Finding, check string) []Finding {
