@@ -152,7 +152,7 @@ var _ = Describe("bulkhead commands for operators", Serial, Ordered, Label(Disru
 			own := suite.Env().Own
 			Expect(remembersIt(ctx, own)).To(BeTrue())
 			out := suite.OnControlPlane(ctx, "bulkhead taints clear "+own+" e2e.bulkhead.dev/sticky-other")
-			Expect(out).To(Equal("no such taint is remembered any more"))
+			Expect(out).To(Equal("no such taint is stored"))
 			Expect(remembersIt(ctx, own)).To(BeTrue())
 			admit(ctx, registering(), sticky)
 		})
@@ -161,7 +161,7 @@ var _ = Describe("bulkhead commands for operators", Serial, Ordered, Label(Disru
 			compromised(ctx)
 			own := suite.Env().Own
 			out := suite.OnControlPlane(ctx, "bulkhead taints clear "+own+" "+sticky)
-			Expect(out).To(Equal("forgotten: " + sticky + "=yes:NoSchedule"))
+			Expect(out).To(Equal("removed: " + sticky + "=yes:NoSchedule"))
 			Expect(remembersIt(ctx, own)).To(BeFalse())
 			who, request := suite.AsNode(own), registering()(ctx, suite.Env())
 			Eventually(ctx, func() (int, error) {

@@ -67,7 +67,7 @@ func newAuditCommand() *cobra.Command {
 	flags.addState(cmd.Flags())
 	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials that may list pods and nodes, and read logs of "+
 		"pods. Without this flag, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
-	cmd.Flags().DurationVar(&o.since, "since", 168*time.Hour, "Read the logs of pods from this long ago on.")
+	cmd.Flags().DurationVar(&o.since, "since", 168*time.Hour, "How far back to read the logs of pods.")
 	cmd.Flags().StringArrayVar(&o.logs, "logs", nil,
 		"A file with logs of Bulkhead's components, instead of the pods; - is standard input. May be repeated.")
 	cmd.Flags().StringArrayVar(&o.metrics, "metrics", nil,
@@ -94,8 +94,8 @@ func (o *auditOptions) validate() error {
 	}
 	switch {
 	case kinds > 1:
-		return errors.New("cannot combine --logs, --metrics and --audit-log: they have the same findings; run the command " +
-			"once for each")
+		return errors.New("cannot combine --logs, --metrics and --audit-log: they have the same findings; run the " +
+			"command once for each")
 	case stdin > 1:
 		return errors.New("cannot read standard input twice: give - only once")
 	case o.since <= 0:

@@ -20,8 +20,8 @@ func newConfigCommand() *cobra.Command {
 		Use:   "config",
 		Short: "Print, check and compare the configuration file of bulkhead install",
 		Long: `Config works on files of kind Installation (bulkhead.dev/v1alpha1), which bulkhead
-install --config reads. All control-plane hosts use the same file. FILE may be -, which
-is the standard input.`,
+install --config reads. All control-plane hosts use the same file. FILE can be - for
+standard input.`,
 		Example: "  bulkhead config print > bulkhead.yaml\n" +
 			"  bulkhead config validate bulkhead.yaml\n" +
 			"  bulkhead config diff bulkhead.yaml",

@@ -20,11 +20,11 @@ import (
 
 const doctorHelp = `Doctor checks the installation in a cluster, and says what to do, in order of urgency. It needs
 only a kubeconfig, so it runs anywhere, without root. Without --fix it changes nothing. To read when
-certificates end, it runs ` + "`bulkhead certs status`" + ` in the pod bulkhead-certs of each host.
+certificates expire, it runs ` + "`bulkhead certs status`" + ` in the pod bulkhead-certs of each host.
 
-  urgent  a protection is absent now, or requests fail
-  soon    it will be, or a part of the cluster was never protected. What could not be checked is here too
-  note    needs no action if it is what you want
+  urgent  a protection is missing now, or requests fail
+  soon    a protection will be missing, a part of the cluster was never protected, or a check failed to run
+  note    needs no action if it is intended
 
 --fix applies what is safe without access to a host: it prints each step, and asks before it changes
 anything. --fix=lease deletes the Lease of an installation that was killed. --fix=objects applies
@@ -60,14 +60,15 @@ func newDoctorCommand() *cobra.Command {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials of an administrator. Without this flag, $KUBECONFIG, "+
 		"~/.kube/config or "+adminKubeconfig+".")
 	addOutputFlag(cmd, &o.output, "table", "json", "yaml")
-	fs.StringVar(&o.fix, "fix", "", "Apply a fix that a finding names, or all of them without a name.")
+	fs.StringVar(&o.fix, "fix", "", "Apply the fix that a finding names. Without a name, apply all fixes.")
 	fs.Lookup("fix").NoOptDefVal = allFixes
 	fs.BoolVar(&o.yes, "yes", false, "With --fix: do not ask.")
 	fs.BoolVar(&o.noCertificates, "no-certificates", false,
 		"Do not check certificates. Without this flag, the credentials must allow pods/exec in kube-system.")
 	fs.DurationVar(&o.timeout, "host-timeout", 5*time.Second,
-		"The longest time to read the certificates of a host. All hosts are read at the same time.")
-	fs.StringVar(&o.layout.State, "state-dir", o.layout.State, "Directory of Bulkhead's files on the control-plane hosts.")
+		"Maximum time to read the certificates of a host. The command reads all hosts at the same time.")
+	fs.StringVar(&o.layout.State, "state-dir", o.layout.State, "Directory of Bulkhead's files on the control-plane "+
+		"hosts.")
 	return cmd
 }
 

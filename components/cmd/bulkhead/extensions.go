@@ -58,45 +58,46 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 		"audit or enforce. With audit, Bulkhead denies nothing that was allowed before, and reports by log, metric and "+
 			"audit event what it would deny; bulkhead audit shows a summary. Only hardened has this mode."+asBefore+".")
 	fs.DurationVar(&f.auditFor, auditForFlag, controlplane.DefaultAuditFor,
-		"How long --mode=audit, and rules in mode audit, are to last. Nothing changes by itself: bulkhead doctor reports an "+
-			"audit that lasts longer."+asBefore+".")
+		"How long --mode=audit, and rules in mode audit, should last. The mode does not change automatically: bulkhead "+
+			"doctor reports an audit that lasts longer."+asBefore+".")
 	fs.BoolVar(&f.extendTokens, extendTokensFlag, false,
-		"Whether kube-apiserver goes on extending ServiceAccount tokens to a year, for clients that do not read their token "+
-			"again."+asBefore+".")
+		"Let kube-apiserver continue to extend ServiceAccount tokens to one year, for clients that do not reload their "+
+			"token."+asBefore+".")
 	fs.StringVar(&f.failurePolicy, failurePolicyFlag, failPolicy,
 		"Fail or Ignore: what kube-apiserver does with a write of a node if node-restriction is unavailable or does not "+
 			"answer in time. Fail denies it. With Ignore, only in-tree NodeRestriction checks it, and the rules that "+
-			"Kubernetes does not have are not enforced; a compromised node can try to overload node-restriction for that. "+
+			"Kubernetes does not have are not enforced; a compromised node can cause that if it overloads node-restriction. "+
 			"Only hardened has Ignore."+asBefore+".")
 	fs.StringVar(&f.unknownResources, unknownResourcesFlag, auditOnNewer,
 		"deny or audit-on-newer-kubernetes: the decision for a node's request for a resource that no rule names "+
 			"(NA-DEFAULT). With audit-on-newer-kubernetes, such a request is only reported while kube-apiserver has a newer "+
-			"minor version than node-authorizer knows, and RBAC decides; otherwise it is denied."+asBefore+".")
+			"minor version than node-authorizer supports, and RBAC decides; otherwise it is denied."+asBefore+".")
 	fs.StringVar(&f.mode, "beyond-upstream", "",
 		"Mode of the rules that Kubernetes does not have: off, audit or enforce. In audit, log and metrics report what "+
 			"would be denied."+asBefore+
 			"; by default enforce in hardened and off in parity. An empty value restores the default.")
 	fs.Var(cliflag.NewMapStringString(&f.ruleModes), "rule-mode",
-		"Modes of single rules, ID=off|audit|enforce, as in NA-CSR-1=audit,KA-EXEC-1=off. bulkhead rules lists the "+
-			"rules. Rules of the kubelets' API (KA-) have the mode of the last install on any control-plane host, on all "+
-			"nodes; KA-VAP-1 has one for each API server."+asBefore+"; an empty value restores the default.")
+		"Modes of single rules: ID=off|audit|enforce. Example: NA-CSR-1=audit,KA-EXEC-1=off. bulkhead rules lists the "+
+			"rules. Modes of KA- rules apply to all nodes: the last install on any control-plane host sets them. Only "+
+			"KA-VAP-1 has a mode for each API server."+asBefore+"; an empty value restores the default.")
 	fs.DurationVar(&f.grace, "terminated-pod-grace", defaultGrace,
 		"How long a node may read secrets and config maps, and get tokens, of a pod that has ended."+asBefore+".")
 	fs.BoolVar(&f.credentialProviders, "credential-provider-tokens", false,
-		"Whether kubelets have credential providers that use ServiceAccount tokens."+asBefore+".")
+		"Set this if kubelets have credential providers that use ServiceAccount tokens."+asBefore+".")
 	fs.Var(cliflag.NewMapStringString(&f.proxyFlags), proxyFlagsFlag,
-		"Flags of kubelet-auth-proxy on all nodes, name=value, as in authentication-token-webhook-cache-ttl=1m: whether it "+
-			"takes tokens, how long it caches answers, and how long a stream may be idle."+asBefore+
+		"Flags of kubelet-auth-proxy on all nodes, name=value. Example: authentication-token-webhook-cache-ttl=1m. They "+
+			"set whether it accepts tokens, how long it caches answers, and how long a stream may be idle."+asBefore+
 			" on any control-plane host; an empty value restores the defaults.")
 	fs.StringVar(&f.nodeSelector, nodeSelectorFlag, "",
-		"Label selector of the Linux nodes that get kubelet-auth-proxy, as kubectl -l takes it: pool!=edge leaves out a "+
-			"pool. A kubelet that is left out still needs a serving certificate of the cluster before kube-apiserver "+
-			"verifies the certificates of kubelets."+asBefore+" on any control-plane host; an empty value selects all.")
+		"Label selector of the Linux nodes that get kubelet-auth-proxy, in the format of kubectl -l. For example, "+
+			"pool!=edge excludes a pool. An excluded kubelet still needs a serving certificate of the cluster before "+
+			"kube-apiserver verifies the certificates of kubelets."+asBefore+" on any control-plane host; an empty value "+
+			"selects all.")
 	fs.StringVar(&f.loopbackClients, loopbackFlag, "",
 		"deny or allow clients on the nodes, other than kubelet-auth-proxy, that use the kubelet's API on 127.0.0.1. With "+
 			"allow, only the kubelet's own authentication and authorization limit them. bulkhead node install applies it to "+
-			"a node."+asBefore+" on any control-plane host; an empty value, the default, is allow with --mode=audit and deny "+
-			"otherwise.")
+			"a node."+asBefore+" on any control-plane host; an empty value, the default, is allow with --mode=audit and "+
+			"deny otherwise.")
 }
 
 // validate checks the flags that have one of two values.

@@ -37,8 +37,9 @@ type hostFlags struct {
 func (f *hostFlags) add(fs *pflag.FlagSet) {
 	f.layout = host.DefaultLayout()
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "/etc/kubernetes/admin.conf",
-		"The administrator's credentials. The command connects to the API server on this host, whatever the file says.")
-	fs.StringVar(&f.layout.Manifests, "manifests-dir", f.layout.Manifests, "The kubelet's directory of static pods.")
+		"Credentials of an administrator. The command always connects to the API server on this host, even if the file "+
+			"has another server.")
+	fs.StringVar(&f.layout.Manifests, "manifests-dir", f.layout.Manifests, "Directory of the kubelet's static pods.")
 	f.addState(fs)
 }
 
@@ -68,7 +69,7 @@ func addCertificateFlags(fs *pflag.FlagSet, p *pki.Policy, defaults pki.Policy) 
 	fs.DurationVar(&p.Validity, "cert-validity", defaults.Validity,
 		"How long a new certificate is valid. Without this flag, the value of the last install.")
 	fs.DurationVar(&p.RenewBefore, "cert-renew-before", defaults.RenewBefore,
-		"Renew a certificate when less than this is left. Without this flag, the value of the last install.")
+		"Renew a certificate when it expires in less than this time. Without this flag, the value of the last install.")
 }
 
 // lastRecord returns the record of the installation on this host, or an empty one.
@@ -134,7 +135,7 @@ func (f *hostFlags) installer(out io.Writer) (*controlplane.Installer, error) {
 		ConfigHash:  func(r controlplane.Record) (string, error) { return configHash(f.layout, &r) },
 		Authorizer:  host.NodeAuthorizer,
 		Restriction: host.NodeRestriction,
-		Preflight:   func(ctx context.Context, o controlplane.Options) error { return f.refuse(ctx, out, o) },
+		Preflight:   func(ctx context.Context, o controlplane.Options) error { return f.runPreflight(ctx, out, o) },
 		Kubelets:    func(ctx context.Context) error { return node.KubeletsServe(ctx, client.Kubernetes, f.layout) },
 		Settle:      5 * time.Second,
 	}, nil
@@ -193,9 +194,9 @@ func (f *hostFlags) preflightInput(o controlplane.Options, manifest *apiserver.M
 	}, err
 }
 
-// refuse prints all findings except those with level OK. It returns an error if a finding has level
+// runPreflight prints all findings except those with level OK. It returns an error if a finding has level
 // FAIL.
-func (f *hostFlags) refuse(ctx context.Context, out io.Writer, o controlplane.Options) error {
+func (f *hostFlags) runPreflight(ctx context.Context, out io.Writer, o controlplane.Options) error {
 	findings, err := f.findings(ctx, o)
 	if err != nil {
 		return fmt.Errorf("preflight: %w", err)

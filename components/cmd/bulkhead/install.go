@@ -22,17 +22,17 @@ import (
 
 const defaultTimeout = 3 * time.Minute
 
-const timeoutHelp = "How long the API server, and before it each component, may take to become healthy. If one takes " +
-	"longer, the command restores the old state and fails."
+const timeoutHelp = "Maximum time until each component, and then the API server, is healthy. If one takes longer, " +
+	"the command restores the old state and fails."
 
-const installHelp = `Install places the node authorizer and node-restriction beside this host's
-kube-apiserver, and configures kube-apiserver to call them. The API server restarts
-once, which takes about half a minute.
+const installHelp = `Install runs node-authorizer and node-restriction on this host, and configures its
+kube-apiserver to call them. The API server restarts once, which takes about half a
+minute.
 
-  hardened  node-authorizer in front, strict, and in-tree Node and RBAC behind it.
-            node-restriction behind in-tree NodeRestriction, with its own configuration.
+  hardened  node-authorizer in mode strict, before in-tree Node and RBAC.
+            node-restriction after in-tree NodeRestriction, with its own configuration.
             kubelet-auth-proxy in front of each kubelet, after bulkhead node install
-            on its host
+            has run on the kubelet's host
   parity    node-authorizer and node-restriction instead of the in-tree components, to
             compare rules
   in-tree   Bulkhead is not installed: the same as bulkhead uninstall
@@ -42,8 +42,8 @@ command restores the old state before it ends. A second run changes nothing. A r
 with another profile switches to it, and keeps the settings that its flags do not name.
 
 With several control-plane hosts, run it on one after the other. Only one run at a time
-is possible. The last one edits the ConfigMap kubeadm-config, so that kubeadm never names
-a file that a host does not have. Use the same version on all hosts.
+is possible. The last run edits the ConfigMap kubeadm-config, because kubeadm must not
+name a file that a host does not have. Use the same version on all hosts.
 
 With --config, the file is the whole installation: a field that it does not have gets its
 default. Flags override the file.`
@@ -96,8 +96,8 @@ func (f *installFlags) add(fs *pflag.FlagSet) {
 	addCertificateFlags(fs, &f.options.Certificates, controlPlaneCertificates)
 	f.ruleFlags.add(fs)
 	fs.StringVar(&f.config, "config", "",
-		"File of kind Installation, or - for the standard input. It sets all flags that are not given, and what the last "+
-			"install had is not kept. bulkhead config print prints one.")
+		"File of kind Installation, or - for standard input. It sets all flags that are not given. Settings of the last "+
+			"install are not kept. bulkhead config print prints such a file.")
 	fs.StringVar(&f.policyFile, policyFlag, "",
 		"Configuration of node-restriction, instead of the profile's. It is copied to configuration.yaml on this host. A "+
 			"later run without this flag keeps it; an empty value restores the profile's.")
@@ -113,11 +113,11 @@ func (f *installFlags) add(fs *pflag.FlagSet) {
 			"removes it from the cluster, and from each node after bulkhead node uninstall on its host.")
 	fs.StringSliceVar(&f.ignored, "ignore-preflight-errors", nil,
 		"Preflight checks whose FAIL becomes a warning: "+strings.Join(preflight.Acceptable(), ", ")+
-			". What they name stops working.")
+			". What such a check reports stops working.")
 	addNodeScopeFlags(fs, &f.options.NodeScope)
 	fs.BoolVar(&f.options.AllowDowngrade, hosts.DowngradeFlag, false,
-		"Install although another control-plane host was installed by a newer version of this program. The API objects that "+
-			"the hosts share become those of this version.")
+		"Install even if another control-plane host has a newer version of Bulkhead. The API objects that the hosts share "+
+			"are replaced by those of this version.")
 	fs.BoolVar(&f.options.NodesOnly, "nodes-only", false,
 		"Install only what bulkhead node install needs on the nodes, and do not change kube-apiserver. Then a later run "+
 			"without this flag restarts kube-apiserver once instead of twice.")
@@ -148,7 +148,7 @@ func (f *installFlags) resolve(fs *pflag.FlagSet, in io.Reader, out io.Writer) (
 	if f.options.Profile, err = controlplane.ParseProfile(f.profile); err != nil {
 		return f.options, err
 	}
-	if err := f.remember(fs, &f.options, &f.ruleFlags, f.policyFile, f.protectKubelets); err != nil {
+	if err := f.applyRecord(fs, &f.options, &f.ruleFlags, f.policyFile, f.protectKubelets); err != nil {
 		return f.options, err
 	}
 	switch {
@@ -183,9 +183,9 @@ func (f *hostFlags) printChanges(out io.Writer, file *installation.Installation)
 	return err
 }
 
-// remember sets options whose flags are not set to the recorded values of the installation on this
+// applyRecord sets options whose flags are not set to the recorded values of the installation on this
 // host.
-func (f *hostFlags) remember(fs *pflag.FlagSet, o *controlplane.Options, given *extensionFlags, policy string,
+func (f *hostFlags) applyRecord(fs *pflag.FlagSet, o *controlplane.Options, given *extensionFlags, policy string,
 	kubeletAPI bool) error {
 	record, err := f.lastRecord()
 	if err != nil {

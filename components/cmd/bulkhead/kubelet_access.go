@@ -29,8 +29,8 @@ command in any pod of a node without kubelet-auth-proxy.
 
 With kubelet-auth-proxy in strict mode, nodes/proxy no longer covers exec, attach, run,
 port-forward, container logs and debug, nor, through the API server, metrics, stats and
-log files of the node. LOSES names these rights: grant those that a user needs. The
-command can run anywhere, and changes nothing.`,
+log files of the node. The column LOSES IN STRICT MODE lists these rights: grant those
+that a user needs. The command can run anywhere, and changes nothing.`,
 		Example: "  bulkhead kubelet-access --kubeconfig=admin.conf",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,11 +56,11 @@ command can run anywhere, and changes nothing.`,
 func printKubeletAccess(ctx context.Context, out io.Writer, client kubernetes.Interface, output string) error {
 	roles, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("reading ClusterRoles: %w", err)
+		return fmt.Errorf("cannot list ClusterRoles: %w", err)
 	}
 	bindings, err := client.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("reading ClusterRoleBindings: %w", err)
+		return fmt.Errorf("cannot list ClusterRoleBindings: %w", err)
 	}
 	grantees := kubeletaccess.Find(kubeletaccess.Objects{Roles: roles.Items, Bindings: bindings.Items})
 	if output == "json" {

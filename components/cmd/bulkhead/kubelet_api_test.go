@@ -45,7 +45,7 @@ func TestKubeletAPIFlagPrecedence(t *testing.T) {
 			if err := fs.Parse(tc.args); err != nil {
 				t.Fatal(err)
 			}
-			if err := common.remember(fs, &options, &extensions, "", *kubeletAPI); err != nil {
+			if err := common.applyRecord(fs, &options, &extensions, "", *kubeletAPI); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.want, options.KubeletAPI); diff != "" || options.KubeletAPISaid != tc.said {

@@ -84,18 +84,21 @@ func newNodeInstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Move this host's kubelet to 127.0.0.1, behind kubelet-auth-proxy",
-		Long: `Install makes a certificate for the proxy on this node; has the kubelet accept that
-certificate and no other, listen on 127.0.0.1 and serve with a certificate of the
-cluster; and restarts the kubelet, which takes a few seconds. Pods go on running.
-Units of systemd keep what the proxy reads up to date, and replace its certificate
-every day, with this program: it has to stay where it is, and only root may be able to
+		Long: `Install does this:
+
+  1. It creates a client certificate for the proxy on this node.
+  2. It configures the kubelet to accept only this certificate, to listen on 127.0.0.1,
+     and to serve with a certificate of the cluster.
+  3. It restarts the kubelet, which takes a few seconds. Pods continue to run.
+
+After that, systemd units update the files that the proxy reads, and replace its
+certificate every day. They run this program: do not move it, and allow only root to
 replace it.
 
-Run bulkhead install on a control-plane host first: it approves the
-kubelet's serving certificate and runs the proxy. Install refuses a node for which the
-cluster has no proxy, before it touches anything. If the kubelet, or the proxy, is not
-healthy within --timeout, or on Ctrl-C, the old state is put back. A second run changes
-nothing.
+First run bulkhead install on a control-plane host. It approves the kubelet's serving
+certificate and runs the proxy. If the cluster has no proxy for this node, install fails
+and changes nothing. If the kubelet or the proxy is not healthy within --timeout, or on
+Ctrl-C, install restores the old state. A second run changes nothing.
 
 With --loopback-clients=allow, the kubelet on 127.0.0.1 also accepts what it accepted
 before: the client certificates of the cluster, and tokens if its own configuration
@@ -105,11 +108,11 @@ limit them. The flag sets the value of this node until it is given again. Withou
 node has the value of the cluster, kubeletAPI.loopbackClients.
 
 With --wait, the command can run before kubeadm join, and in a cluster that has no
-proxy yet. It waits without a limit, and touches nothing until this host is a node and
-its proxy runs. An installation that fails is rolled back and repeated. bulkhead node
-unit prints a unit of systemd for a machine image, which runs it.
+proxy yet. It waits without a limit, and changes nothing until this host is a node and
+its proxy runs. If the installation fails, it rolls back and retries. bulkhead node unit
+prints a systemd unit for a machine image, which runs this command.
 
-A kubelet that is not started as kubeadm starts it is refused.`,
+Install supports only a kubelet that is started as kubeadm starts it.`,
 		Example: "  bulkhead node install\n" +
 			"  bulkhead node install --wait",
 		Args: cobra.NoArgs,
@@ -123,8 +126,8 @@ A kubelet that is not started as kubeadm starts it is refused.`,
 			"rules. The flag sets the value of this node until it is given again. Without it, or with cluster, the node has "+
 			"the value of the cluster (--kubelet-loopback-clients of bulkhead install).")
 	cmd.Flags().DurationVar(&options.Timeout, "timeout", 2*time.Minute,
-		"How long the kubelet, and then the proxy, may take to become healthy. If one takes longer, the command restores "+
-			"the old state and fails.")
+		"Maximum time until the kubelet, and then the proxy, is healthy. If one takes longer, the command restores the "+
+			"old state and fails.")
 	cmd.Flags().BoolVar(&wait, "wait", false, "Wait, without a limit, until this host is a node of a cluster and the "+
 		"cluster's kubelet-auth-proxy runs on it. Repeat an installation that fails.")
 	return cmd
@@ -152,7 +155,7 @@ func newNodeUnitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unit",
 		Short: "Print a systemd unit that installs the node when it joins",
-		Long: `Unit prints a unit of systemd for a machine image. It runs bulkhead node install --wait
+		Long: `Unit prints a systemd unit for a machine image. It runs bulkhead node install --wait
 whenever the kubelet starts, with this program at its current path. On a machine that
 does not join, and in a cluster without Bulkhead, it waits and changes nothing. When the
 kubelet is behind its proxy, it ends.`,
@@ -183,15 +186,18 @@ func newNodeUninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Restore the port and the configuration of this host's kubelet",
-		Long: `Uninstall removes what node install has added, ends the proxy on this node and starts
-the kubelet as it was. It works with the proxy and the API server dead, and can be
-run again until it succeeds.
+		Long: `Uninstall removes what node install has added, stops the proxy on this node and restores
+the kubelet. It also works if the proxy and the API server do not run. You can repeat it
+until it succeeds.
 
-While kube-apiserver demands certificates of kubelets that are signed by the cluster
-(--kubelet-certificate-authority), it does not talk to a kubelet without: first run
-bulkhead install --kubelet-api=false or bulkhead uninstall on the control plane, which
-leave the proxies alone; then this on every node; then the same there again, which
-takes the proxies away.`,
+While kube-apiserver verifies the certificates of kubelets
+(--kubelet-certificate-authority), it does not connect to a kubelet without a certificate
+of the cluster. So use this order:
+
+  1. On the control plane, run bulkhead install --kubelet-api=false, or bulkhead
+     uninstall. The proxies continue to run.
+  2. On every node, run bulkhead node uninstall.
+  3. On the control plane, run the command of step 1 again. It removes the proxies.`,
 		Example: "  bulkhead node uninstall",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -204,7 +210,7 @@ takes the proxies away.`,
 	}
 	common.add(cmd.Flags())
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute,
-		"How long the kubelet may take to return to its old state.")
+		"Maximum time until the kubelet is back in its old state.")
 	return cmd
 }
 
@@ -216,11 +222,11 @@ func newNodeRenewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "renew",
 		Short: "Update the files that kubelet-auth-proxy reads on this host",
-		Long: `Renew replaces the certificate that the proxy shows the kubelet, if it is due, and the
-proxy's copies of the cluster's client CA and of the kubelet's serving certificate, if
-those have changed. With --loopback-clients=allow, it also updates the kubelet's
-clientCAFile, which has the proxy's certificate and the cluster's client CA. systemd
-runs it when one of these files changes, and every hour.`,
+		Long: `Renew replaces the proxy's client certificate for the kubelet, if it is due. It also
+updates the proxy's copies of the cluster's client CA and of the kubelet's serving
+certificate, if those have changed. With --loopback-clients=allow, it also updates the
+kubelet's clientCAFile, which has the proxy's certificate and the cluster's client CA.
+systemd runs it when one of these files changes, and every hour.`,
 		Example: "  bulkhead node renew\n" +
 			"  bulkhead node renew --all",
 		Args: cobra.NoArgs,

@@ -41,11 +41,10 @@ func newNodeLabelsApplyCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "apply [NODE...]",
-		Short: "Give Nodes the labels that the machine table has for them",
-		Long: `Apply reads the machine table of the configuration and gives each Node, or each of
-those that are named, the labels of its row. What a Node has with another value is
-set right; what the table does not name is left alone. It can be run as often as one
-likes.`,
+		Short: "Set the labels of Nodes from the machine table",
+		Long: `Apply reads the machine table of the configuration. It sets the labels of each Node, or
+of the named Nodes, to those of its row. It does not change labels that the table does
+not name. A second run changes nothing.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" {
 				file = common.layout.RestrictionPolicy()
@@ -67,14 +66,14 @@ likes.`,
 	common.add(cmd.Flags())
 	cmd.Flags().StringVar(&file, "config", "",
 		"The configuration with the machine table. Without this flag, the one of the installation on this host.")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Only print what would be set.")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Print what would change, and change nothing.")
 	return cmd
 }
 
 func readPolicy(file string) (*configuration.Configuration, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("reading the configuration (--config): %w", err)
+		return nil, fmt.Errorf("cannot read the configuration (--config): %w", err)
 	}
 	policy, err := configuration.Parse(data)
 	if err != nil {
@@ -103,7 +102,7 @@ func (l labelling) apply(ctx context.Context, names []string) error {
 		}
 		changed = true
 		if err := l.label(ctx, &nodes[i], missing); err != nil {
-			problems = append(problems, fmt.Errorf("labelling node %s: %w", nodes[i].Name, err))
+			problems = append(problems, fmt.Errorf("cannot label node %s: %w", nodes[i].Name, err))
 		}
 	}
 	if !changed && err == nil {

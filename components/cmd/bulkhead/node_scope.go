@@ -21,30 +21,31 @@ const (
 // addNodeScopeFlags adds the flags for node scope.
 func addNodeScopeFlags(fs *pflag.FlagSet, s *scope.Options) {
 	fs.BoolVar(&s.On, nodeScopeFlag, s.On,
-		"Limit the tokens of pods to the pods' nodes, where an annotation of their ServiceAccount says so "+
-			"(docs/node-scope.md). kube-apiserver must load webhooks from disk, as it does since 1.37. Without this flag, "+
+		"Limit the tokens of a pod to its node, if its ServiceAccount has an annotation for that (docs/node-scope.md). "+
+			"kube-apiserver must load webhooks from disk, as it does since 1.37. Without this flag, "+
 			"the value of the last install. --node-scope=false removes it, and prints how many accounts were limited.")
 	fs.StringVar(&s.CustomResources, customResourcesFlag, s.CustomResources,
-		"With --node-scope: custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a "+
-			"label, gadgets.example.com=label:example.com/node. The node authorizer gets the right to read them. Without this "+
-			"flag, the value of the last install; an empty value removes it.")
+		"With --node-scope: custom resources that have the name of their node in a field, as "+
+			"widgets.example.com=field:spec.node, or in a label, as gadgets.example.com=label:example.com/node. "+
+			"node-authorizer gets the right to read them. Without this flag, the value of the last install; an empty value "+
+			"removes it.")
 }
 
 // nodeScope returns the settings from the flags. For a flag that is not set, it returns the
 // recorded value. So an upgrade without the flags keeps every scope. The profile in-tree does not
 // use the record.
-func nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, said scope.Options, record *controlplane.Record,
+func nodeScope(fs *pflag.FlagSet, profile controlplane.Profile, given scope.Options, record *controlplane.Record,
 ) scope.Options {
 	if profile == controlplane.InTree {
-		return said
+		return given
 	}
 	if !fs.Changed(nodeScopeFlag) {
-		said.On = record.NodeScope.On
+		given.On = record.NodeScope.On
 	}
-	if !fs.Changed(customResourcesFlag) && said.On {
-		said.CustomResources = record.NodeScope.CustomResources
+	if !fs.Changed(customResourcesFlag) && given.On {
+		given.CustomResources = record.NodeScope.CustomResources
 	}
-	return said
+	return given
 }
 
 // nodeScopeOf describes in one line how many accounts an installation scopes.
@@ -57,8 +58,8 @@ func nodeScopeOf(l host.Layout, record *controlplane.Record) string {
 	case err != nil:
 		return "on, and the lists cannot be read: " + err.Error()
 	case asking != writing:
-		return fmt.Sprintf("on, %d accounts listed in what they ask for and %d in what they write: scope-sync is about to "+
-			"make them alike, or cannot", asking, writing)
+		return fmt.Sprintf("on, %d accounts listed for authorization and %d for admission: scope-sync will update the "+
+			"lists soon, or cannot", asking, writing)
 	case asking == 1:
 		return "on, 1 account listed"
 	}

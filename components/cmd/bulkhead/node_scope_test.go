@@ -117,7 +117,7 @@ func TestStatusCountsTheAccounts(t *testing.T) {
 	says(controlplane.Record{}, "off")
 	says(on, "on, 0 accounts listed")
 	list(scopelist.Authorization, manifests.AuthorizationNodeScope, layout.AuthorizationConfig(), "a", "b")
-	says(on, "2 accounts listed in what they ask for and 0 in what they write")
+	says(on, "2 accounts listed for authorization and 0 for admission")
 	list(scopelist.Admission, manifests.RegistrationNodeScope, layout.ScopeRegistration(), "a", "b")
 	says(on, "on, 2 accounts listed")
 	if err := os.WriteFile(filepath.Join(layout.APIServer(), "authorization.yaml"), []byte("name: "+scopelist.EntryName),

@@ -25,7 +25,7 @@ func printNode(ctx context.Context, out io.Writer, k *node.Installer) error {
 	if record == nil || unfinished {
 		what := "listens as kubeadm configured it (Bulkhead is not installed)"
 		if k.Installed() {
-			what = "unfinished: node install runs now, or was killed; the next install or uninstall undoes it first"
+			what = "unfinished: node install runs now, or was killed; the next install or uninstall rolls it back first"
 		}
 		row(out, "kubelet", what)
 		return nil

@@ -24,7 +24,7 @@ func newPrepareCommand() *cobra.Command {
 		Long: `Prepare writes what kube-apiserver needs to start on a host that is about to join
 with ` + "`kubeadm join --control-plane`" + `. When all control-plane hosts have Bulkhead, kubeadm
 configures a new one with Bulkhead's authorization and admission files, and the join fails
-without them. If only some hosts have Bulkhead, prepare is not needed, and does no harm.
+without them. If only some hosts have Bulkhead, prepare is not necessary, but safe.
 After the join, run bulkhead install on the host. Until then in-tree Node, RBAC and
 in-tree admission decide there.`,
 		Example: "  bulkhead prepare --profile=hardened",
@@ -48,9 +48,9 @@ in-tree admission decide there.`,
 	common.addState(cmd.Flags())
 	addCertificateFlags(cmd.Flags(), &options.Certificates, controlPlaneCertificates)
 	cmd.Flags().StringVar(&options.AdmissionConfigFile, controlplane.PrepareAdmissionFlag, "",
-		"The AdmissionConfiguration that kube-apiserver of the other hosts used before Bulkhead. Bulkhead's file keeps its "+
-			"plugins, for example PodSecurity. Copy the file to this host first. The absolute path must be the same on this "+
-			"host and in kube-apiserver's container.")
+		"The AdmissionConfiguration that kube-apiserver of the other hosts used before Bulkhead. Bulkhead's file keeps "+
+			"its plugins, for example PodSecurity. Copy the file to this host first. The absolute path must be the same on "+
+			"this host and in kube-apiserver's container.")
 	cmd.Flags().StringVar(&profile, "profile", string(controlplane.Hardened),
 		"The profile of the other control-plane hosts: hardened or parity.")
 	return cmd

@@ -42,7 +42,7 @@ a stolen token: until then, an account that may impersonate its node still can.
 With --crl, a certificate revocation list that the cluster's CA has signed is given to the
 kubelet-auth-proxy of every node (KA-CRL-1). kube-apiserver does not read it.
 
-Revoke refuses to revoke the credential that it uses itself.`
+You cannot revoke the credential that the command itself uses.`
 
 const revokeExample = `  # Everything of a node
   bulkhead revoke --node=worker-1 --comment='incident 7'
@@ -87,8 +87,8 @@ func newRevokeCommand() *cobra.Command {
 		"Name of a node. All its certificates are revoked, also those that it gets later. May be repeated.")
 	fs.StringArrayVar(&flags.crls, "crl", nil,
 		"File with a certificate revocation list, PEM or DER. It replaces an older one of the same CA. May be repeated.")
-	fs.StringVar(&flags.comment, "comment", "", "Why, for those who read the list later.")
-	fs.BoolVar(&flags.dryRun, "dry-run", false, "Check everything, and print what would change.")
+	fs.StringVar(&flags.comment, "comment", "", "Reason, which is stored in the list.")
+	fs.BoolVar(&flags.dryRun, "dry-run", false, "Check everything, print what would change, and change nothing.")
 	cmd.PersistentFlags().StringVar(&flags.kubeconfig, "kubeconfig", "",
 		"Credentials that may read and change ConfigMaps of kube-system. Without this flag, $KUBECONFIG or ~/.kube/config.")
 	cmd.AddCommand(newRevokeListCommand(&flags.kubeconfig), newRevokeRemoveCommand(&flags.kubeconfig))
@@ -99,8 +99,8 @@ func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "remove ID...",
-		Short: "Take credentials off the list, so that they are accepted again",
-		Long: "Remove takes entries off the cluster's list, as `bulkhead revoke list` prints them. To undo a\n" +
+		Short: "Remove credentials from the list, so that they are accepted again",
+		Long: "Remove deletes entries from the cluster's list. `bulkhead revoke list` prints their IDs. To undo a\n" +
 			"certificate revocation list, publish a newer one of the same CA: every proxy keeps the newest\n" +
 			"that it has seen.",
 		Example: "  bulkhead revoke remove NODE=worker-1",
@@ -114,7 +114,7 @@ func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 			return r.remove(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Only print what would change.")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "Print what would change, and change nothing.")
 	return cmd
 }
 

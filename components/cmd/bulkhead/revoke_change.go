@@ -41,8 +41,8 @@ type crlFile struct {
 }
 
 func (t *toRevoke) addNode(node, comment string) error {
-	t.notes = append(t.notes, fmt.Sprintf("the machine of node %s can use the cluster again when it has joined under another "+
-		"name; see \"Revoke a stolen node certificate\" in docs/operations.md", node))
+	t.notes = append(t.notes, fmt.Sprintf("the machine of node %s can use the cluster again when it has joined under "+
+		"another name; see \"Revoke a stolen node certificate\" in docs/operations.md", node))
 	return t.addID(revocationlist.IDOfNode(node), comment)
 }
 
@@ -93,24 +93,24 @@ func (r revoker) revoke(ctx context.Context, wanted toRevoke) error {
 		return err
 	}
 	err = r.change(ctx, func(data map[string]string) ([]string, error) {
-		var said []string
+		var messages []string
 		for _, entry := range wanted.entries {
 			before := data[revocationlist.IDsKey]
 			data[revocationlist.IDsKey] = revocationlist.Add(before, entry)
 			if data[revocationlist.IDsKey] == before {
-				said = append(said, "revoked already: "+entry.ID)
+				messages = append(messages, "revoked already: "+entry.ID)
 				continue
 			}
-			said = append(said, strings.TrimSuffix("revoked: "+entry.ID+" # "+entry.Comment, " # "))
+			messages = append(messages, strings.TrimSuffix("revoked: "+entry.ID+" # "+entry.Comment, " # "))
 		}
 		for _, file := range wanted.crls {
 			lines, err := addCRL(data, file, clientCA, r.now())
 			if err != nil {
 				return nil, err
 			}
-			said = append(said, lines...)
+			messages = append(messages, lines...)
 		}
-		return said, nil
+		return messages, nil
 	})
 	if err != nil {
 		return err
@@ -161,8 +161,8 @@ func (r revoker) clientCA(ctx context.Context, crls []crlFile) ([]byte, error) {
 }
 
 // addCRL adds the list of one file to data, under its own key. It replaces an older list of the
-// same CA. It returns an error if data has a newer one. said are messages for the user.
-func addCRL(data map[string]string, file crlFile, clientCA []byte, now time.Time) (said []string, err error) {
+// same CA. It returns an error if data has a newer one. messages are for the user.
+func addCRL(data map[string]string, file crlFile, clientCA []byte, now time.Time) (messages []string, err error) {
 	lists, err := crl.Inspect(file.data, clientCA, now)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use --crl=%s: %w", file.name, err)
@@ -197,7 +197,7 @@ func addCRL(data map[string]string, file crlFile, clientCA []byte, now time.Time
 	next := list.NextUpdate.Format(time.RFC3339)
 	return []string{
 		fmt.Sprintf("list of %q: number %v, %d certificates revoked (key %s)", list.Issuer, list.Number, list.Entries, key),
-		fmt.Sprintf("note: publish the next list of %q before %s; after that, the kubelets' API refuses every certificate "+
+		fmt.Sprintf("note: publish the next list of %q before %s; after that, the kubelets' API denies every certificate "+
 			"of this CA, that of kube-apiserver too (--client-crl-expired)",
 			list.Issuer, next),
 	}, nil
@@ -205,23 +205,23 @@ func addCRL(data map[string]string, file crlFile, clientCA []byte, now time.Time
 
 func (r revoker) remove(ctx context.Context, ids []string) error {
 	return r.change(ctx, func(data map[string]string) ([]string, error) {
-		var said []string
+		var messages []string
 		for _, id := range ids {
 			before := data[revocationlist.IDsKey]
 			data[revocationlist.IDsKey] = revocationlist.Remove(before, id)
 			if data[revocationlist.IDsKey] == before {
 				return nil, fmt.Errorf("cannot remove %q: it is not on the list; see bulkhead revoke list", id)
 			}
-			said = append(said, "not revoked any more: "+id)
+			messages = append(messages, "not revoked any more: "+id)
 		}
-		return said, nil
+		return messages, nil
 	})
 }
 
 // change edits or creates the ConfigMap. If edit returns an error, change writes nothing.
-func (r revoker) change(ctx context.Context, edit func(data map[string]string) (said []string, err error)) error {
+func (r revoker) change(ctx context.Context, edit func(data map[string]string) (messages []string, err error)) error {
 	configMaps := r.client.CoreV1().ConfigMaps(revocationlist.Namespace)
-	var said []string
+	var messages []string
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		there, err := configMaps.Get(ctx, revocationlist.Name, metav1.GetOptions{})
 		missing := apierrors.IsNotFound(err)
@@ -236,7 +236,7 @@ func (r revoker) change(ctx context.Context, edit func(data map[string]string) (
 		if there.Data == nil {
 			there.Data = map[string]string{}
 		}
-		if said, err = edit(there.Data); err != nil || r.dryRun {
+		if messages, err = edit(there.Data); err != nil || r.dryRun {
 			return err
 		}
 		if missing {
@@ -253,7 +253,7 @@ func (r revoker) change(ctx context.Context, edit func(data map[string]string) (
 	if err != nil {
 		return err
 	}
-	for _, line := range said {
+	for _, line := range messages {
 		if r.dryRun {
 			line = "dry run: " + line
 		}

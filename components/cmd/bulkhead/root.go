@@ -16,15 +16,16 @@ func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bulkhead",
 		Short: "Keep one compromised node from becoming a compromised cluster",
-		Long: `bulkhead puts an authorizer for nodes in front of a kubeadm cluster's own and an
-admission webhook for what they write behind it, renews their certificates, and removes
-them again. It also reads what they decided, and explains it.
+		Long: `bulkhead installs Bulkhead in a kubeadm cluster: an authorizer for the requests of nodes,
+an admission webhook for their writes, and a proxy for the API of the kubelets. It renews
+their certificates, and can remove everything again. It also shows and explains their
+decisions.
 
 Commands that change a host run as root on that host. The others run anywhere, with a
 kubeconfig.
 
-Exit code: 0 if the command did what it says, 1 for an error or Ctrl-C. A command that
-also has the exit code 2 says what it means.`,
+Exit code: 0 for success, 1 for an error or Ctrl-C. If a command also has the exit
+code 2, its help says what it means.`,
 		// kubectl runs a plugin under a name of its own, and help texts use the user's words.
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: programName()},
 		SilenceUsage:  true,

@@ -93,17 +93,17 @@ func scopeAccounts(ctx context.Context, client kubernetes.Interface, hosts []sco
 }
 
 func readAccounts(ctx context.Context, client kubernetes.Interface, at func(namespace, name string) *annotations,
-	told map[scopelist.Account]*annotations) error {
+	reported map[scopelist.Account]*annotations) error {
 	options := metav1.ListOptions{Limit: atOnce}
 	for {
 		list, err := client.CoreV1().ServiceAccounts(metav1.NamespaceAll).List(ctx, options)
 		if err != nil {
-			return fmt.Errorf("listing service accounts: %w", err)
+			return fmt.Errorf("cannot list ServiceAccounts: %w", err)
 		}
 		for i := range list.Items {
 			sa := &list.Items[i]
 			own, has := sa.Annotations[nodescope.ScopeAnnotation]
-			if !has && told[scopelist.Account{Namespace: sa.Namespace, Name: sa.Name}] == nil {
+			if !has && reported[scopelist.Account{Namespace: sa.Namespace, Name: sa.Name}] == nil {
 				continue
 			}
 			a := at(sa.Namespace, sa.Name)
@@ -126,7 +126,7 @@ func readPods(
 	for {
 		list, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, options)
 		if err != nil {
-			return nil, fmt.Errorf("listing pods: %w", err)
+			return nil, fmt.Errorf("cannot list pods: %w", err)
 		}
 		for i := range list.Items {
 			pod := &list.Items[i]

@@ -44,12 +44,12 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 			scopelist.RecordsNamespace, scopelist.RecordsName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the state of scope-sync: %w", err)
+		return nil, fmt.Errorf("cannot read the state of scope-sync: %w", err)
 	}
 	nodes, err := client.CoreV1().Nodes().List(ctx,
 		metav1.ListOptions{LabelSelector: "node-role.kubernetes.io/control-plane"})
 	if err != nil {
-		return nil, fmt.Errorf("listing the control-plane nodes: %w", err)
+		return nil, fmt.Errorf("cannot list the control-plane nodes: %w", err)
 	}
 	names := map[string]bool{}
 	for i := range nodes.Items {
@@ -66,15 +66,15 @@ func scopeHosts(ctx context.Context, client kubernetes.Interface, now time.Time)
 	}
 	var hosts []scopeHost
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		text, told := records.Data[name]
-		hosts = append(hosts, scopeHostOf(name, text, told, now))
+		text, found := records.Data[name]
+		hosts = append(hosts, scopeHostOf(name, text, found, now))
 	}
 	return hosts, nil
 }
 
-func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
+func scopeHostOf(name, text string, found bool, now time.Time) scopeHost {
 	host := scopeHost{Node: name}
-	if !told {
+	if !found {
 		host.Problem = "its scope-sync has written no state: it is unknown whether the API server there limits accounts"
 		return host
 	}
@@ -92,7 +92,7 @@ func scopeHostOf(name, text string, told bool, now time.Time) scopeHost {
 	}
 	if record.Omitted > 0 {
 		host.Problem = strings.TrimPrefix(
-			fmt.Sprintf("%s; there was no room to tell of %d accounts, which are shown as pending", host.Problem,
+			fmt.Sprintf("%s; the state has no space for %d accounts, which are shown as pending", host.Problem,
 				record.Omitted), "; ")
 	}
 	host.states, host.details = record.Accounts, record.Details

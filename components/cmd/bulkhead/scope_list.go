@@ -23,20 +23,23 @@ func newScopeListCommand() *cobra.Command {
 	var kubeconfig, output string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "Show every account with a scope, and whether it is in force",
-		Long: `List shows the ServiceAccounts that are annotated with bulkhead.dev/node-scoped-resources,
-or that an annotated pod runs as, and whether their scope is in force: AUTHORIZATION and
-ADMISSION are live once every API server of the cluster asks node scope about that account,
-and node-authorizer or node-restriction on its host has seen what the annotations say now.
-They are pending until then. Only what is live in both is protected.
+		Short: "Show every account with a scope, and whether the scope is enforced",
+		Long: `List shows the ServiceAccounts with the annotation bulkhead.dev/node-scoped-resources, and
+those of pods with this annotation.
 
-OLDER PODS were created before that. A watch is checked when it begins, so one that such a
-pod had begun goes on. Restart these pods to limit them as well.
+AUTHORIZATION and ADMISSION show whether the scope is enforced. They are live when every
+API server of the cluster sends the requests of the account to node scope, and
+node-authorizer or node-restriction on its host has seen the current annotations. Before
+that, they are pending. An account is protected only if both are live.
 
-A line under the table names each annotated account that no pod runs as: its name may be wrong, and
-then the pods that it is for have no scope.
+OLDER PODS is the number of pods that were created before that. The API server authorizes
+a watch only when it begins, so a watch of such a pod can continue. Restart these pods to
+limit them as well.
 
-It can be run anywhere, and changes nothing.`,
+A line below the table names each annotated account without pods: its name may be wrong,
+and then the pods that you want to limit have no scope.
+
+The command can run anywhere, and changes nothing.`,
 		Example: "  bulkhead scope list --kubeconfig=admin.conf\n" +
 			"  bulkhead scope list -o json",
 		Args: cobra.NoArgs,

@@ -173,7 +173,7 @@ func TestScopeListProblems(t *testing.T) {
 	full := told(0, nil)
 	full.Problem, full.Omitted = "cannot write", 2
 	got, err := scopeOutput(t, "table", controlPlane("cp-1"), recorded(t, map[string]scopelist.Record{"cp-1": full}))
-	const want = "no account has a scope\ncp-1: cannot write; there was no room to tell of 2 accounts, which are shown " +
+	const want = "no account has a scope\ncp-1: cannot write; the state has no space for 2 accounts, which are shown " +
 		"as pending\n"
 	if got != want || err != nil {
 		t.Errorf("got %q, %v", got, err)

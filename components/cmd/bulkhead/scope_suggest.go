@@ -30,19 +30,21 @@ func newScopeSuggestCommand() *cobra.Command {
 	var o suggestOptions
 	cmd := &cobra.Command{
 		Use:   "suggest NAMESPACE/SERVICEACCOUNT --audit-log=FILE",
-		Short: "Print the annotation under which an account can go on with what it does",
-		Long: `Suggest reads what an account was seen to do, from the API server's audit log, and what
-RBAC gives it, and prints the widest bulkhead.dev/node-scoped-resources under which
-everything that was seen still passes, and what that would stop. What was granted and
-never used is in it: look at the rows with SEEN 0.
+		Short: "Print the widest scope that still allows what an account does",
+		Long: `Suggest reads the requests of an account from the API server's audit log, and its rights
+from RBAC. It prints the widest value of bulkhead.dev/node-scoped-resources that still
+allows all requests in the log, and the verbs that this value denies on objects of other
+nodes. The value contains resources that RBAC grants but the log does not have: check the
+rows with SEEN 0.
 
-Each request is put to the rules of node scope, over the cluster as it is now: an object
-that is no more counts as one of another node. The log has no bodies, so what was written
-is judged only if the account was in audit (bulkhead.dev/node-scope-mode=audit) when the
-log was written.
+The command checks each request against the rules of node scope, with the current objects
+of the cluster. An object that no longer exists counts as one of another node. The log has
+no request bodies, so the content of writes is checked only if the account was in mode
+audit (bulkhead.dev/node-scope-mode=audit) when the log was written.
 
-It can be run anywhere with credentials that may list pods, volumes and RBAC, and changes
-nothing. The log is on the control-plane hosts, where --audit-log-path says.`,
+The command can run anywhere, with credentials that may list pods, volumes and RBAC. It
+changes nothing. The log is on the control-plane hosts, at the --audit-log-path of
+kube-apiserver.`,
 		Example: `  bulkhead scope suggest monitoring/log-collector --audit-log=audit.log
   ssh cp-1 cat /var/log/kubernetes/audit/audit.log | bulkhead scope suggest monitoring/log-collector --audit-log=-`,
 		Args: cobra.ExactArgs(1),
@@ -62,20 +64,20 @@ nothing. The log is on the control-plane hosts, where --audit-log-path says.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "",
-		"Credentials that may list what nodes need, and RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
+		"Credentials that may list the objects that nodes use, and RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
 	cmd.Flags().StringArrayVar(&o.logs, "audit-log", nil,
-		"An audit log of an API server, in JSON, from the level Metadata on; - is standard input. May be given several "+
-			"times, for several API servers.")
+		"An audit log of kube-apiserver, in JSON, with the level Metadata or higher; - is standard input. May be "+
+			"repeated, for several API servers.")
 	cmd.Flags().StringVar(&o.custom, "node-scope-custom-resources", "",
-		"The custom resources that are declared, as node-authorizer has them.")
+		"Custom resources with a node name, with the same value as the flag of node-authorizer.")
 	addOutputFlag(cmd, &o.output, "table", "json")
 	return cmd
 }
 
 func (o suggestOptions) validate() error {
 	if len(o.logs) == 0 {
-		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - to " +
-			"read it from standard input")
+		return errors.New("--audit-log is missing: give the file that kube-apiserver writes with --audit-log-path, or - " +
+			"to read it from standard input")
 	}
 	return nil
 }
@@ -93,7 +95,7 @@ func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface,
 	ctx := cmd.Context()
 	if _, err := client.CoreV1().ServiceAccounts(account.Namespace).Get(ctx, account.Name,
 		metav1.GetOptions{}); err != nil {
-		return fmt.Errorf("reading the account: %w", err)
+		return fmt.Errorf("cannot read the ServiceAccount: %w", err)
 	}
 	custom, err := nodescope.ParseDeclarations(o.custom)
 	if err != nil {

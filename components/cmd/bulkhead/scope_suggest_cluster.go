@@ -58,7 +58,7 @@ func waitForView(ctx context.Context, view *graphsync.Sync) error {
 	for !view.HasSynced() {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the cluster could not be read within %v: the credentials have to list and watch nodes, pods, "+
+			return fmt.Errorf("cannot read the cluster within %v: the credentials must allow list and watch on nodes, pods, "+
 				"persistentvolumes, persistentvolumeclaims, volumeattachments, resourceslices, certificatesigningrequests and "+
 				"podcertificaterequests in every namespace", cacheSyncTimeout)
 		case <-time.After(20 * time.Millisecond):
@@ -72,19 +72,19 @@ func readRBAC(ctx context.Context, client kubernetes.Interface) (scopesuggest.Ob
 	rbac := client.RbacV1()
 	roles, err := rbac.ClusterRoles().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return o, fmt.Errorf("reading ClusterRoles: %w", err)
+		return o, fmt.Errorf("cannot list ClusterRoles: %w", err)
 	}
 	bindings, err := rbac.ClusterRoleBindings().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return o, fmt.Errorf("reading ClusterRoleBindings: %w", err)
+		return o, fmt.Errorf("cannot list ClusterRoleBindings: %w", err)
 	}
 	within, err := rbac.Roles(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return o, fmt.Errorf("reading Roles: %w", err)
+		return o, fmt.Errorf("cannot list Roles: %w", err)
 	}
 	boundWithin, err := rbac.RoleBindings(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return o, fmt.Errorf("reading RoleBindings: %w", err)
+		return o, fmt.Errorf("cannot list RoleBindings: %w", err)
 	}
 	return scopesuggest.Objects{ClusterRoles: roles.Items, ClusterRoleBindings: bindings.Items, Roles: within.Items,
 		RoleBindings: boundWithin.Items}, nil

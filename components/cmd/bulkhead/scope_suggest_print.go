@@ -27,24 +27,25 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 	}
 	for _, w := range s.Wildcards {
 		_, _ = fmt.Fprintf(out,
-			"RBAC gives %s by a wildcard: of it, only what was seen can be in the scope. Name what is needed.\n", printable(w))
+			"RBAC grants %s by a wildcard: the scope can have only resources of it that are in the log. Add the others that "+
+				"the account needs.\n", printable(w))
 	}
 	for _, name := range s.Impersonates {
 		_, _ = fmt.Fprintf(out,
-			"It impersonates %s, which no account with a scope may do: no scope allows that [NS-IMPERSONATE-1].\n",
+			"The account impersonates %s: no scope allows that [NS-IMPERSONATE-1].\n",
 			printable(name))
 	}
 	for _, request := range s.Unscoped {
-		_, _ = fmt.Fprintf(out, "No account with a scope may do this, whatever the scope names: %s\n", printable(request))
+		_, _ = fmt.Fprintf(out, "No scope allows this request: %s\n", printable(request))
 	}
 	if s.Annotation == "" {
-		_, err := fmt.Fprintln(out, "\nThere is nothing to name.")
+		_, err := fmt.Fprintln(out, "\nNo resource can be in the scope.")
 		return err
 	}
 	if s.Written > 0 {
 		_, _ = fmt.Fprintf(out,
-			"%d writes were judged by what they name; what they write is judged only while the account is in audit, so begin "+
-				"there.\n", s.Written)
+			"%d writes were checked without their content: it is checked only while the account is in mode audit, so begin "+
+				"with that mode.\n", s.Written)
 	}
 	_, err := fmt.Fprintf(out, "\nkubectl -n %s annotate --overwrite serviceaccount %s \\\n  %s=audit \\\n  %s='%s'\n",
 		account.Namespace, account.Name, nodescope.ModeAnnotation, nodescope.ScopeAnnotation, s.Annotation)
@@ -52,11 +53,11 @@ func printSuggestion(out io.Writer, output string, account scopelist.Account, st
 }
 
 func printStats(out io.Writer, account scopelist.Account, stats scopesuggest.LogStats) {
-	_, _ = fmt.Fprintf(out, "%d requests of %s/%s were let pass", stats.Requests, account.Namespace, account.Name)
+	_, _ = fmt.Fprintf(out, "%d requests of %s/%s were allowed", stats.Requests, account.Namespace, account.Name)
 	if stats.Requests > 0 {
 		_, _ = fmt.Fprintf(out, ", from %s to %s", stats.First.Format(time.RFC3339), stats.Last.Format(time.RFC3339))
 	}
-	_, _ = fmt.Fprintf(out, "; %d more were refused, and do not count.\n", stats.Refused)
+	_, _ = fmt.Fprintf(out, "; %d more were denied, and do not count.\n", stats.Refused)
 	if stats.Unreadable > 0 {
 		_, _ = fmt.Fprintf(out, "%d lines could not be read.\n", stats.Unreadable)
 	}
@@ -76,13 +77,14 @@ func printable(text string) string {
 
 func suggestionTable(out io.Writer, all []scopesuggest.Resource) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "RESOURCE\tSEEN\tBEYOND ITS NODE\tIN THE SCOPE\tSTOPS, BUT FOR ITS OWN NODE'S / WHY NOT")
+	_, _ = fmt.Fprintln(table, "RESOURCE\tSEEN\tOTHER NODES\tIN THE SCOPE\tDENIED ON OTHER NODES / WHY NOT")
 	for _, r := range all {
 		inScope, detail := "no", r.Why
 		if r.InScope {
 			inScope, detail = "yes", strings.Join(r.Stops, ",")
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", printable(r.Name), r.Seen, r.OtherNodes, inScope, printable(detail))
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\n", printable(r.Name), r.Seen, r.OtherNodes, inScope,
+			printable(detail))
 	}
 	return table.Flush()
 }

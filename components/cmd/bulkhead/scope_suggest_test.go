@@ -58,12 +58,12 @@ func TestScopeSuggest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `2 requests of ns/collector were let pass, from 2026-01-02T03:04:05Z to 2026-01-02T03:05:05Z; 1 more were refused, and do not count.
+	want := `2 requests of ns/collector were allowed, from 2026-01-02T03:04:05Z to 2026-01-02T03:05:05Z; 1 more were denied, and do not count.
 
-RESOURCE   SEEN  BEYOND ITS NODE  IN THE SCOPE  STOPS, BUT FOR ITS OWN NODE'S / WHY NOT
-endpoints  1     1                no            get endpoints ns/e: a pod on node 'worker-1' is limited to what that node may do: REASON
-nodes      0     0                yes           get,list
-pods       1     0                yes           get,list
+RESOURCE   SEEN  OTHER NODES  IN THE SCOPE  DENIED ON OTHER NODES / WHY NOT
+endpoints  1     1            no            get endpoints ns/e: a pod on node 'worker-1' is limited to what that node may do: REASON
+nodes      0     0            yes           get,list
+pods       1     0            yes           get,list
 
 kubectl -n ns annotate --overwrite serviceaccount collector \
   bulkhead.dev/node-scope-mode=audit \

@@ -108,7 +108,7 @@ func (f *hostFlags) printInstallation(out io.Writer) (record *controlplane.Recor
 	}
 	if unfinished != "" {
 		row(out, "unfinished",
-			unfinished+": it runs now, or was killed; the next install or uninstall undoes it first")
+			unfinished+": it runs now, or was killed; the next install or uninstall rolls it back first")
 	}
 	if record == nil {
 		row(out, "profile", string(controlplane.InTree)+" (Bulkhead is not installed)")
@@ -168,8 +168,8 @@ func printServer(ctx context.Context, out io.Writer, manifest *apiserver.Manifes
 	case process.AdmissionHash != "":
 		row(out, "", "webhooks from disk in force: "+process.AdmissionHash)
 	case registered:
-		row(out, "", "node-restriction is registered through the API: a user who may delete a ValidatingWebhookConfiguration "+
-			"can remove it")
+		row(out, "", "node-restriction is registered through the API: a user who may delete a "+
+			"ValidatingWebhookConfiguration can remove it")
 	}
 }
 

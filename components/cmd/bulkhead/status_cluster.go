@@ -23,9 +23,9 @@ import (
 
 const statusHelp = `Status shows what is installed on this host. Run it as root on a control-plane host.
 
-With --cluster it shows all hosts and nodes of the cluster, and what is not as it should
-be. It reads only from the API server, so it runs anywhere, without root. It changes
-nothing. To read when certificates end, it runs ` + "`bulkhead certs status`" + ` in the pod
+With --cluster it shows all hosts and nodes of the cluster, and their problems. It reads
+only from the API server, so it runs anywhere, without root. It changes nothing. To read
+when certificates expire, it runs ` + "`bulkhead certs status`" + ` in the pod
 bulkhead-certs of each host.
 
 Exit code of --cluster: 0 without a FAIL (WARN does not count), 2 with a FAIL, 1 if
@@ -42,7 +42,7 @@ const (
 type findingsError struct{ failed int }
 
 func (e findingsError) Error() string {
-	return fmt.Sprintf("the cluster is not as it should be: findings with level FAIL: %d", e.failed)
+	return fmt.Sprintf("the cluster has findings with level FAIL: %d", e.failed)
 }
 
 // exitCode returns the exit code of the program for an error.
@@ -60,12 +60,12 @@ type clusterStatus struct {
 }
 
 func (c *clusterStatus) add(fs *pflag.FlagSet) {
-	fs.BoolVar(&c.on, "cluster", false, "Show all hosts and nodes of the cluster. --kubeconfig then has credentials that "+
-		"may read kube-system, Nodes and kubelets; without it, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
+	fs.BoolVar(&c.on, "cluster", false, "Show all hosts and nodes of the cluster. --kubeconfig then has credentials "+
+		"that may read kube-system, Nodes and kubelets; without it, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
 	fs.BoolVar(&c.noCertificates, "no-certificates", false,
 		"With --cluster: do not show certificates. Without this flag, the credentials must allow pods/exec in kube-system.")
 	fs.DurationVar(&c.timeout, "host-timeout", 5*time.Second,
-		"With --cluster: the longest time to read the certificates of a host. All hosts are read at the same time.")
+		"With --cluster: maximum time to read the certificates of a host. The command reads all hosts at the same time.")
 }
 
 func (c *clusterStatus) validate(fs *pflag.FlagSet) error {

@@ -50,7 +50,7 @@ func clusterReport() *clusterstatus.Report {
 func TestClusterText(t *testing.T) {
 	var out strings.Builder
 	err := printCluster(&out, clusterReport(), "", statusNow)
-	if want := "the cluster is not as it should be: findings with level FAIL: 1"; err == nil || err.Error() != want {
+	if want := "the cluster has findings with level FAIL: 1"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	const want = `HOST  STATE          VERSION  PROFILE   MODE     CONFIGURATION  CERTIFICATES END

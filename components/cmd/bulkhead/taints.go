@@ -57,7 +57,7 @@ func listTaints(ctx context.Context, out io.Writer, client kubernetes.Interface)
 		return err
 	}
 	if len(entries) == 0 {
-		_, err := fmt.Fprintln(out, "nothing is remembered")
+		_, err := fmt.Fprintln(out, "no taints are stored")
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -113,15 +113,15 @@ func clearTaints(ctx context.Context, out io.Writer, client kubernetes.Interface
 		return err
 	}
 	for _, taint := range cleared {
-		_, _ = fmt.Fprintf(out, "forgotten: %s\n", taint.ToString())
+		_, _ = fmt.Fprintf(out, "removed: %s\n", taint.ToString())
 		if slices.ContainsFunc(there, func(t corev1.Taint) bool { return t.MatchTaint(&taint) }) {
 			_, _ = fmt.Fprintf(out,
-				"  Node %s still has it, so it will be remembered again. To take it off: kubectl taint node %s %s:%s-\n", name,
-				name, taint.Key, taint.Effect)
+				"  Node %s still has it, so node-restriction will store it again. To remove it: kubectl taint node %s %s:%s-\n",
+				name, name, taint.Key, taint.Effect)
 		}
 	}
 	if len(cleared) == 0 {
-		_, _ = fmt.Fprintln(out, "no such taint is remembered any more")
+		_, _ = fmt.Fprintln(out, "no such taint is stored")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ n1    dedicated=pii:NoExecute     the Node was registered without it
 n2    compromised:NoExecute       
 n3    ?                           the record cannot be read: clear it
 `},
-		{"none", fake.NewClientset(), "nothing is remembered\n"},
+		{"none", fake.NewClientset(), "no taints are stored\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -55,15 +55,15 @@ n3    ?                           the record cannot be read: clear it
 
 func TestTaintsClear(t *testing.T) {
 	for _, row := range []struct{ name, node, key, want string }{
-		{"of a Node that has one of them", "n1", "", "forgotten: compromised=yes:NoSchedule\n" +
-			"  Node n1 still has it, so it will be remembered again. To take it off: kubectl taint node n1 " +
+		{"of a Node that has one of them", "n1", "", "removed: compromised=yes:NoSchedule\n" +
+			"  Node n1 still has it, so node-restriction will store it again. To remove it: kubectl taint node n1 " +
 			"compromised:NoSchedule-\n" +
-			"forgotten: dedicated=pii:NoExecute\n"},
-		{"one key", "n1", "dedicated", "forgotten: dedicated=pii:NoExecute\n"},
-		{"of a Node that is gone", "n2", "compromised", "forgotten: compromised:NoExecute\n"},
-		{"a key that is not there", "n2", "dedicated", "no such taint is remembered any more\n"},
-		{"node without recorded taints", "n4", "", "no such taint is remembered any more\n"},
-		{"unreadable record", "n3", "", "no such taint is remembered any more\n"},
+			"removed: dedicated=pii:NoExecute\n"},
+		{"one key", "n1", "dedicated", "removed: dedicated=pii:NoExecute\n"},
+		{"of a Node that is gone", "n2", "compromised", "removed: compromised:NoExecute\n"},
+		{"a key that is not there", "n2", "dedicated", "no such taint is stored\n"},
+		{"node without recorded taints", "n4", "", "no such taint is stored\n"},
+		{"unreadable record", "n3", "", "no such taint is stored\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -18,8 +18,8 @@ func newUninstallCommand() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Restore kube-apiserver and remove Bulkhead from this host",
 		Long: `Uninstall restores kube-apiserver's manifest byte for byte, waits until the API server
-is healthy, and removes Bulkhead's files. It works when Bulkhead's components are dead,
-and can be repeated until it succeeds.
+is healthy, and removes Bulkhead's files. It also works if Bulkhead's components do not
+run. You can repeat it until it succeeds.
 
 If another program has changed the manifest since (kubeadm upgrade does), uninstall
 removes Bulkhead's edits from it and keeps the rest.
@@ -40,6 +40,6 @@ the files that they name.`,
 	}
 	common.add(cmd.Flags())
 	cmd.Flags().DurationVar(&timeout, "timeout", 3*time.Minute,
-		"How long the API server may take to become healthy.")
+		"Maximum time until the API server is healthy.")
 	return cmd
 }

@@ -47,7 +47,7 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	certificates.DurationVar(&o.policy.Validity, "cert-validity", o.policy.Validity,
 		"How long a new certificate is valid.")
 	certificates.DurationVar(&o.policy.RenewBefore, "cert-renew-before", o.policy.RenewBefore,
-		"Renew a certificate when less than this is left.")
+		"Renew a certificate when it expires in less than this time.")
 
 	program.AddLogging(o.logging, sections.FlagSet("logging"))
 	return sections

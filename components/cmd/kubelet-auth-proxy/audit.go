@@ -22,7 +22,7 @@ func openAudit(path string) (io.Writer, error) {
 	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("opening the audit log: %w", err)
+		return nil, fmt.Errorf("cannot open the audit log: %w", err)
 	}
 	return file, nil
 }

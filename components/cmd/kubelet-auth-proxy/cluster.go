@@ -38,7 +38,7 @@ func newCluster(kubeconfig string) (*cluster, error) {
 func inCluster() (*cluster, error) {
 	clientset, err := kubeclient.InCluster(userAgent)
 	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig is empty, and there is no service account: %w", err)
+		return nil, fmt.Errorf("--kubeconfig is empty, and this pod has no service account: %w", err)
 	}
 	return &cluster{clientset: clientset, run: func(ctx context.Context) { <-ctx.Done() }}, nil
 }

@@ -120,5 +120,5 @@ func (o *options) validateAddresses(report func(bool, string, ...any)) {
 	host, _, err := net.SplitHostPort(o.kubelet)
 	ip := net.ParseIP(host)
 	report(err != nil || ip == nil ||
-		!ip.IsLoopback(), "--kubelet-address is %q, want an address of loopback with a port", o.kubelet)
+		!ip.IsLoopback(), "--kubelet-address is %q, want a loopback address with a port", o.kubelet)
 }

@@ -16,17 +16,16 @@ import (
 
 func main() { os.Exit(program.Main(newCommand(start))) }
 
-const description = `Decides who may use the API of the kubelet of this node.
+const description = `Decides which requests to the API of this node's kubelet are allowed.
 
-It has the kubelet's port on the node's addresses; the kubelet itself listens on
-loopback and accepts only the client certificate of this program. Callers prove
-themselves by client certificate or bearer token, as with the kubelet, and the API
-server decides what they may do, by SubjectAccessReview on nodes and their
-subresources.
+It listens on the kubelet's port on the node's addresses. The kubelet itself listens on
+loopback and accepts only the client certificate of this program. A client authenticates
+with a client certificate or a bearer token, as at the kubelet. The API server authorizes
+the request: the program sends it SubjectAccessReviews for nodes and their subresources.
 
-While the kubelet still has the port, the program waits for it. With
---wait-for-node-install, it is idle until the files of its node exist. Certificates,
-revocation lists and the kubeconfig are read again when they change.
+While the kubelet still uses the port, the program waits until the port is free. With
+--wait-for-node-install, it is idle until the files of its node exist. It reloads
+certificates, revocation lists and the kubeconfig when they change.
 
 Example, with the defaults of the other flags:
   kubelet-auth-proxy --node-name=worker-1 --bind-addresses=192.0.2.11 --mode=strict`

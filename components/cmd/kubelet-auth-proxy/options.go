@@ -75,100 +75,113 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	o.addLimits(sections.FlagSet("limits"))
 	logging := sections.FlagSet("logging")
 	logging.StringVar(&o.audit, "audit-log-path", o.audit,
-		"Where the audit log goes, a line of JSON for each request and two for each stream: a file, which is added to and "+
-			"never rotated, - for standard output, or nothing for none. The log of the program itself goes to standard error. "+
-			"With rule KA-AUDIT-1, each request that is allowed has a line before it is forwarded and one after, and it is "+
-			"answered 503 if the first cannot be written within a second. Without it, a request waits for up to a second "+
-			"until there is room for its line, and is then forwarded. What is lost is counted.")
+		"File of the audit log; - is standard output, and an empty value is no audit log. The program appends to the file "+
+			"and does not rotate it. Each request has one line of JSON, each stream two. With rule KA-AUDIT-1, each allowed "+
+			"request has one line before it is forwarded and one after; if the first cannot be written within a second, the "+
+			"answer is 503. Without the rule, a request waits for up to a second until its line is queued, and is then "+
+			"forwarded. Metrics count lost lines.")
 	program.AddLogging(o.logging, logging)
 	return sections
 }
 
 func (o *options) addDeciding(fs *pflag.FlagSet) {
 	fs.StringVar(&o.nodeName, "node-name", o.nodeName,
-		"Name of the Node whose kubelet this is. Rights are asked about for this name.")
+		"Name of this host's Node. SubjectAccessReviews are for this name.")
 	fs.StringVar(&o.mode, "mode", o.mode,
-		"Which rights a path needs: strict has subresources of their own for exec, attach, portForward, run, containerLogs "+
-			"and debug, verb create for what runs or joins a process, whatever the method, and lets nodes/proxy stand in for "+
-			"little; compat asks what the kubelet asks, and with it get on nodes/proxy is remote execution.")
+		"Rights that a request needs. strict: separate subresources of nodes for exec, attach, portForward, run, "+
+			"containerLogs and debug; exec, attach, portForward and run need the verb create with every HTTP method; "+
+			"nodes/proxy is enough for a few reads only. compat: the rights that the kubelet itself requires; get on "+
+			"nodes/proxy then allows remote execution.")
 	fs.Var(cliflag.NewMapStringString(&o.ruleModes), "rule-mode",
-		"ID=off|audit|enforce pairs for single optional rules, as in KA-EXEC-1=audit. The others are enforced in strict "+
-			"and off in compat, but for KA-AUD-1, which is in audit.")
+		"Modes of single optional rules: ID=off|audit|enforce. Example: KA-EXEC-1=audit. With --mode=strict, the other "+
+			"optional rules are enforced, except KA-AUD-1, which is in audit. With --mode=compat, they are off.")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
-		"How to reach the API server, and as whom; empty for the pod's own service account. The identity needs create on "+
-			"tokenreviews and subjectaccessreviews, and nothing else.")
+		"Kubeconfig for the API server. Without it, the program uses the service account of its pod. The identity needs "+
+			"only create on tokenreviews and subjectaccessreviews.")
 }
 
 func (o *options) addKubelet(fs *pflag.FlagSet) {
 	fs.StringVar(&o.kubelet, "kubelet-address", o.kubelet,
-		"Where the kubelet listens. Only loopback is accepted. It has to show the certificate of --tls-cert-file.")
-	fs.StringVar(&o.kubeletCert, "kubelet-client-certificate", o.kubeletCert, "Certificate that the kubelet is shown.")
-	fs.StringVar(&o.kubeletKey, "kubelet-client-key", o.kubeletKey, "Key of that certificate.")
+		"Address of the kubelet, IP:port. It must be a loopback address. The kubelet must serve with the certificate of "+
+			"--tls-cert-file.")
+	fs.StringVar(&o.kubeletCert, "kubelet-client-certificate", o.kubeletCert, "Client certificate for the kubelet, PEM.")
+	fs.StringVar(&o.kubeletKey, "kubelet-client-key", o.kubeletKey, "Private key of the client certificate for the "+
+		"kubelet, PEM.")
 	fs.BoolVar(&o.waitForInstall, "wait-for-node-install", o.waitForInstall,
-		"While the certificates, their keys or the client CA do not exist, be idle: listen only on the health port, and "+
-			"serve as soon as `bulkhead node install` has written them. An idle program is ready while another process, the "+
-			"kubelet, listens on --secure-port. Without this flag, a missing file ends the program.")
+		"Be idle while a certificate, a key or the client CA does not exist: listen only on the health port until "+
+			"bulkhead node install has written the files. An idle program is ready while another process, the kubelet, "+
+			"listens on --secure-port. Without this flag, a missing file is an error.")
 }
 
 func (o *options) addServing(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.addresses, "bind-addresses", o.addresses,
-		"The node's addresses, of either family. An unspecified address is not accepted: the kubelet has the port on "+
+		"IP addresses of the node, IPv4 or IPv6. 0.0.0.0 and :: are not valid, because the kubelet uses the port on "+
 			"loopback.")
-	fs.IntVar(&o.port, "secure-port", o.port, "The kubelet's port. While it is taken, it is tried again.")
-	fs.IntVar(&o.healthPort, "health-port", o.healthPort, "Port on 127.0.0.1 of /livez, /readyz and /metrics, plain HTTP.")
-	fs.StringVar(&o.certFile, "tls-cert-file", o.certFile, "Serving certificate: the kubelet's own.")
+	fs.IntVar(&o.port, "secure-port", o.port, "Port of the kubelet's API. While another process uses it, the program "+
+		"retries.")
+	fs.IntVar(&o.healthPort, "health-port", o.healthPort, "Port of /livez, /readyz and /metrics on 127.0.0.1, with "+
+		"plain HTTP.")
+	fs.StringVar(&o.certFile, "tls-cert-file", o.certFile, "File with the serving certificate of the kubelet, PEM.")
 	fs.StringVar(&o.keyFile, "tls-private-key-file", o.keyFile,
-		"Key of the serving certificate; it may be in the same file. A pair that does not match leaves the last good one "+
-			"in use.")
+		"File with the private key of the serving certificate, PEM. It may be the same file. If the two do not match, the "+
+			"last valid pair stays in use.")
 	fs.StringVar(&o.minVersion, "tls-min-version", o.minVersion,
-		"Lowest version of TLS that is served, as the kubelet's own flag has it.")
+		"Minimum TLS version, with the same values as the kubelet's flag --tls-min-version.")
 	fs.StringSliceVar(&o.cipherSuites, "tls-cipher-suites", o.cipherSuites,
-		"Suites of TLS 1.2 that are served; Go's choice if there is none.")
+		"Cipher suites for TLS 1.2. Without this flag, the default of Go.")
 	fs.DurationVar(&o.headerTimeout, "header-timeout", o.headerTimeout,
-		"How long a client may take for a handshake, and for the headers of a request.")
+		"Maximum time for a TLS handshake, and for the headers of a request.")
 	fs.DurationVar(&o.requestTimeout, "request-timeout", o.requestTimeout,
-		"How long an ordinary request may take with its answer. The kubelet itself has at most 10 minutes to begin one. "+
-			"Streams have bounds of their own.")
+		"Maximum time for a request and its answer. The kubelet must begin the answer within 10 minutes. This does not "+
+			"apply to streams.")
 	fs.DurationVar(&o.drainTimeout, "drain-timeout", o.drainTimeout,
-		"How long streams may go on when the program is stopped.")
+		"How long open streams may continue when the program is stopped.")
 	fs.DurationVar(&o.shutdownTimeout, "shutdown-timeout", o.shutdownTimeout,
-		"How long to wait for requests in flight after that.")
+		"How long the program waits for requests in flight after --drain-timeout.")
 }
 
 func (o *options) addLimits(fs *pflag.FlagSet) {
 	l, c := &o.limits, &o.connections
 	fs.IntVar(&o.maxHeaderBytes, "max-header-bytes", o.maxHeaderBytes,
-		"Largest headers of a request, with its path and query, which hold the command of an exec. A larger one is "+
-			"answered 431.")
+		"Maximum size of the headers of a request in bytes, with its path and query. The query of exec has the command. A "+
+			"larger request gets the status 431.")
 	fs.IntVar(&c.All, "max-connections", c.All,
-		"Connections that are open at one time, new ones aside. A request over one more is answered 429.")
+		"Maximum number of open connections, without new ones (--max-new-connections). A request on a further connection "+
+			"gets the status 429.")
 	fs.IntVar(&c.PerUser, "max-connections-per-user", c.PerUser,
-		"The same for one user. All kube-apiservers are one user, who has a connection for each stream.")
+		"Maximum number of open connections of one user, without new ones. All kube-apiservers are one user, which has a "+
+			"connection for each stream. A request on a further connection gets the status 429.")
 	fs.IntVar(&c.New, "max-new-connections", c.New,
-		"Connections over which no request was let through yet. They take no place of the others. When all these places "+
-			"are taken, who has fewest of them takes the oldest of who has most, which is closed.")
+		"Maximum number of new connections. A connection is new until a request on it is allowed. At the limit, a further "+
+			"connection closes an older new one, usually the oldest one of the address that has the most.")
 	fs.IntVar(&c.NewPerAddress, "max-new-connections-per-address", c.NewPerAddress,
-		"The same for one address (IPv6: for its /64). One more takes the place of the oldest of them.")
+		"Maximum number of new connections of one address (IPv6: of its /64). At the limit, a further connection closes "+
+			"the oldest new one of the address.")
 	fs.DurationVar(&c.NewTimeout, "new-connection-timeout", c.NewTimeout,
-		"How long a connection may stay open over which no request is let through. A client that is refused every time has "+
-			"to connect again after it.")
+		"How long a connection may stay new. After that, the proxy closes it: a client whose requests are all denied must "+
+			"connect again.")
 	fs.IntVar(&l.Authenticating, "max-authenticating-per-address", l.Authenticating,
-		"Requests from one address (IPv6: from its /64) that are being authenticated at one time. More wait for up to a "+
-			"second and are answered 429.")
+		"Maximum number of requests of one address (IPv6: of its /64) that are authenticated at the same time. A further "+
+			"request waits for up to a second and then gets the status 429.")
 	fs.IntVar(&l.AllRequests, "max-requests-in-flight", l.AllRequests,
-		"Requests in flight at one time, streams aside. More wait for up to a second and are answered 429.")
+		"Maximum number of requests in flight, without streams. A further request waits for up to a second and then gets "+
+			"the status 429.")
 	fs.IntVar(&l.Requests, "max-requests-in-flight-per-user", l.Requests,
-		"The same for one user, and the requests of one user that are being authorized, streams among them.")
+		"Maximum number of requests in flight of one user, without streams. It also limits the requests of one user, with "+
+			"streams, that are authorized at the same time. A further request waits for up to a second and then gets the "+
+			"status 429.")
 	fs.IntVar(&l.AllStreams, "max-streams", l.AllStreams,
-		"Streams that go on at one time: exec, attach, port forwarding, run, logs of containers. More are answered 429.")
+		"Maximum number of open streams: exec, attach, port forwarding, run and container logs. A further stream gets the "+
+			"status 429.")
 	fs.IntVar(&l.Streams, "max-streams-per-user", l.Streams,
-		"The same for one user. All that goes through a kube-apiserver is of one user, so rule KA-LIMIT-2 divides it among "+
-			"namespaces: one gets no more than are still free.")
+		"Maximum number of open streams of one user. All streams through kube-apiservers are of one user, so rule "+
+			"KA-LIMIT-2 divides them between namespaces: one namespace gets at most as many as are still free. A further "+
+			"stream gets the status 429.")
 	fs.DurationVar(&l.StreamIdle, "streaming-connection-idle-timeout", l.StreamIdle,
-		"How long a stream may carry nothing.")
+		"How long a stream may be idle, without data in either direction. After that, the proxy closes it.")
 	fs.DurationVar(&l.StreamRecheck, "stream-recheck-interval", l.StreamRecheck,
-		"How often the API server is asked again who has a stream and whether they may. No cached answer counts that is "+
-			"older than 5 s. The interval is at most as long as --authorization-webhook-cache-authorized-ttl and "+
-			"--authentication-token-webhook-cache-ttl, where these are not 0. A stream is first asked about after 10 s. If "+
-			"the API server gives no answer for as long again, the stream ends.")
+		"How often the proxy checks at the API server that the user of an open stream still has access. The first check "+
+			"is after 10 s. The interval is never longer than --authorization-webhook-cache-authorized-ttl and "+
+			"--authentication-token-webhook-cache-ttl, unless these are 0. Cached answers older than 5 s do not count. If "+
+			"the API server gives no answer for two intervals, the proxy closes the stream.")
 }

@@ -22,7 +22,7 @@ It watches certificate signing requests for the signer kubernetes.io/kubelet-ser
 It approves a node's request for the node's own name and the addresses in its status,
 and leaves other requests to an administrator. An event on the request has the reason.
 
-It does not listen on a port. Certificates and the kubeconfig are read again when they
+It does not listen on a port. It reloads certificates and the kubeconfig when they
 change. The static pod bulkhead-kubelet-approver runs it.
 
 Example, with the defaults of the other flags:

@@ -34,7 +34,7 @@ func defaultOptions() *options {
 func (o *options) flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	sections.FlagSet("cluster").StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
-		"How to reach the API server, and as whom. The identity needs the permissions in manifests/kubelet-approver.")
+		"Kubeconfig for the API server. Its identity needs the permissions in manifests/kubelet-approver.")
 	program.AddLogging(o.logging, sections.FlagSet("logging"))
 	return sections
 }

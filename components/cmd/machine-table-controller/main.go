@@ -15,16 +15,16 @@ import (
 
 func main() { os.Exit(program.Main(newCommand(start))) }
 
-const description = `Gives Nodes the labels and taints that the machine table has for them.
+const description = `Sets the labels and taints of Nodes from the machine table.
 
-It watches Nodes. A Node that lacks a label or a taint of its row, or has it with
-another value, gets it. The taint bulkhead.dev/uninitialized, with which a node can
-register in place of the taints of its row, is removed in the same write. What the
-table does not name stays as it is.
+It watches Nodes. If a Node lacks a label or a taint of its row, or has another value,
+the program sets it. In the same write, it removes the taint bulkhead.dev/uninitialized,
+with which a node can register instead of the taints of its row. It does not change
+labels and taints that the table does not name.
 
-Write the table into the field machines of the configuration of node-restriction, and
-give both programs the same file. The file is read again when it changes. While it is
-invalid, the last valid one is in force.
+The table is the field machines in the configuration of node-restriction. Give both
+programs the same file. The program reloads the file when it changes. While the file is
+invalid, the last valid one stays in use.
 
 Example, with the defaults of the other flags:
   machine-table-controller --configuration=/etc/bulkhead/machine-table/configuration.yaml`

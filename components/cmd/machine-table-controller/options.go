@@ -43,15 +43,16 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	var sections cliflag.NamedFlagSets
 	cluster := sections.FlagSet("cluster")
 	cluster.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
-		"How to reach the API server, and as whom. Empty: as the service account of the pod. The identity needs the "+
-			"permissions in manifests/machine-table.")
+		"Kubeconfig for the API server. Without it, the program uses the service account of its pod. The identity needs "+
+			"the permissions in manifests/machine-table.")
 	cluster.StringVar(&o.configuration, "configuration", o.configuration,
-		"The configuration of node-restriction, of which this program reads the field machines.")
+		"File with the configuration of node-restriction. This program reads only its field machines.")
 	serving := sections.FlagSet("serving")
-	serving.StringVar(&o.bindAddress, "bind-address", o.bindAddress, "Where to listen. Only loopback is accepted.")
-	serving.IntVar(&o.healthPort, "health-port", o.healthPort, "Port of /livez, /readyz and /metrics, plain HTTP.")
+	serving.StringVar(&o.bindAddress, "bind-address", o.bindAddress, "IP address to listen on. It must be a loopback "+
+		"address.")
+	serving.IntVar(&o.healthPort, "health-port", o.healthPort, "Port of /livez, /readyz and /metrics, with plain HTTP.")
 	serving.DurationVar(&o.shutdownTimeout, "shutdown-timeout", o.shutdownTimeout,
-		"How long to wait for requests in flight when stopped.")
+		"How long the program waits for requests in flight when it is stopped.")
 	program.AddLogging(o.logging, sections.FlagSet("logging"))
 	return sections
 }
@@ -66,7 +67,7 @@ func (o *options) config() (*config, error) {
 	}
 	report(o.configuration == "", "--configuration is empty")
 	ip := net.ParseIP(o.bindAddress)
-	report(ip == nil || !ip.IsLoopback(), "--bind-address is %q, want an address of loopback", o.bindAddress)
+	report(ip == nil || !ip.IsLoopback(), "--bind-address is %q, want a loopback address", o.bindAddress)
 	report(o.healthPort < 1 || o.healthPort > 65535, "--health-port is %d, want 1 to 65535", o.healthPort)
 	report(o.shutdownTimeout <= 0, "--shutdown-timeout is %v, want more than 0", o.shutdownTimeout)
 	err := logsapi.Validate(o.logging, nil, nil).ToAggregate()

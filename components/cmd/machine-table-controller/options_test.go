@@ -46,7 +46,7 @@ func TestDeploymentStartsTheProgram(t *testing.T) {
 func TestInvalidFlags(t *testing.T) {
 	for _, tc := range []struct{ flags, want string }{
 		{"--configuration=", "--configuration is empty"},
-		{"--bind-address=0.0.0.0", "want an address of loopback"},
+		{"--bind-address=0.0.0.0", "want a loopback address"},
 		{"--health-port=0", "--health-port is 0, want 1 to 65535"},
 		{"--shutdown-timeout=0s", "--shutdown-timeout is 0s"},
 		{"--logging-format=xml", "logging: "},

@@ -40,15 +40,15 @@ func defaultExtensionOptions() extensionOptions {
 
 func (o *extensionOptions) add(fs *pflag.FlagSet) {
 	o.Add(fs,
-		"What becomes of a request that the in-tree Node authorizer would allow and a stricter, optional rule would not: "+
-			"enforce refuses it, audit allows it and reports it by log and metric, off looks no further.",
+		"Decision for a request that the in-tree Node authorizer would allow and a stricter, optional rule would not: "+
+			"enforce denies it, audit allows it and reports it by log and metric, off does not check the rule.",
 		"NA-CSR-1=audit,NA-SA-3=off")
 	fs.DurationVar(&o.grace, "terminated-pod-grace", o.grace,
-		"How long a pod that has ended still gives its node secrets, config maps and tokens (NA-POD-6). With 0, containers "+
-			"that are still stopping may miss them.")
+		"How long a node may still read secrets and config maps, and get tokens, of a pod that has ended (NA-POD-6). With "+
+			"0, containers that are still stopping may not get them.")
 	fs.BoolVar(&o.credentialProviders, "credential-provider-tokens", o.credentialProviders,
-		"Whether kubelets have credential providers that use ServiceAccount tokens. If so, a pod gives its node its "+
-			"account and the account's tokens even if it mounts none (NA-SA-3).")
+		"Set this if kubelets have credential providers that use ServiceAccount tokens. Then a node may also get the "+
+			"account and tokens of a pod that mounts no token (NA-SA-3).")
 }
 
 // validate returns every problem.

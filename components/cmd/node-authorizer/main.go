@@ -16,20 +16,20 @@ import (
 
 func main() { os.Exit(program.Main(newCommand(start))) }
 
-const description = `Decides what every kubelet may read and write.
+const description = `Decides which requests of kubelets are allowed.
 
-It answers SubjectAccessReviews of one kube-apiserver, over mutual TLS on
-loopback, from what pods, persistent volumes, volume attachments, resource slices
-and pod certificate requests say about who runs what; for the rules that go beyond
-the in-tree Node authorizer also from nodes, claims and certificate signing
-requests. While it has not seen all of them, or hears nothing of them any more, it
-leaves every request to the next authorizers. Before it refuses a node, it makes
-sure with a live read that it is not behind.
+It answers SubjectAccessReviews of one kube-apiserver, over mutual TLS on loopback.
+It watches pods, persistent volumes, volume attachments, resource slices and pod
+certificate requests, to know which objects each node needs. For rules that the
+in-tree Node authorizer does not have, it also watches nodes, claims and certificate
+signing requests. While a cache is incomplete or out of date, it leaves every request
+to the next authorizers. A cache can be a little behind: before it denies a request
+of a node, it reads the objects from the API server.
 
-It denies every request that was made with a credential in the ConfigMap
+It denies every request with a credential in the ConfigMap
 kube-system/bulkhead-revocations (bulkhead revoke).
 
-Certificates and the kubeconfig are read again when they change.
+It reloads certificates and the kubeconfig when they change.
 
 Example, with the defaults of the other flags:
   node-authorizer --kubeconfig=/etc/kubernetes/bulkhead/node-authorizer/kubeconfig --v=2`

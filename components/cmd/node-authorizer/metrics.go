@@ -26,8 +26,8 @@ func newViewCollector(v *view) *viewCollector {
 		edges: metrics.NewDesc("bulkhead_graph_edges",
 			"Relations between objects, and between objects and nodes.", nil, nil, metrics.ALPHA, ""),
 		lag: metrics.NewDesc("bulkhead_view_lag_seconds",
-			"Time since the API server last said anything about the resource. In a quiet, healthy cluster it stays near a "+
-				"minute.",
+			"Time since the API server last sent anything about the resource. In a healthy cluster without changes, it is "+
+				"about a minute.",
 			[]string{"resource"}, nil, metrics.ALPHA, ""),
 	}
 }

@@ -53,15 +53,15 @@ func (o *options) flags() cliflag.NamedFlagSets {
 			"it; compat leaves it to the next authorizers, as the in-tree Node authorizer does.")
 	deciding.StringVar(&o.unknown, "unknown-resources", o.unknown,
 		"With --mode=strict, decision for a node request for a resource that no rule names: "+denyUnknown+" denies it; "+
-			auditOnNewer+" also denies it, except if kube-apiserver has a newer minor version than this program knows. "+
+			auditOnNewer+" also denies it, except if kube-apiserver has a newer minor version than this program supports. "+
 			"Then it reports the request by log and metric, and the next authorizers decide.")
 	features := nodeauthorizer.DefaultFeatures()
 	o.gates.Add(deciding, features.ByGate(), "what a node may do")
 	o.AddKubeconfig(deciding,
-		"The identity needs get, list and watch on what the decisions are made from, and nothing else.")
+		"Its identity needs only get, list and watch on the resources that the rules depend on.")
 	deciding.DurationVar(&o.maxViewAge, "max-view-age", o.maxViewAge,
-		"How long the API server may send nothing about a resource before requests of nodes are left to the next "+
-			"authorizers. A healthy server sends something every minute.")
+		"Maximum time without data from the API server about a resource. After that, requests of nodes are left to the "+
+			"next authorizers. A healthy API server sends data every minute.")
 
 	o.extensions.add(sections.FlagSet("beyond upstream"))
 	o.scope.add(sections.FlagSet("node scope"))

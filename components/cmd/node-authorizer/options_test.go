@@ -100,7 +100,7 @@ func TestProblems(t *testing.T) {
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
 			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
 		{"only loopback is bound", func(o *options) { o.BindAddress = "0.0.0.0" },
-			[]string{`--bind-address is "0.0.0.0", want an address of loopback`}},
+			[]string{`--bind-address is "0.0.0.0", want a loopback address`}},
 		{"ports differ", func(o *options) { o.HealthPort = o.SecurePort },
 			[]string{"--secure-port and --health-port are both 10461"}},
 		{"ports are in range", func(o *options) { o.SecurePort, o.HealthPort = 0, 65536 },
@@ -120,7 +120,7 @@ func TestProblems(t *testing.T) {
 		{"every problem is reported", func(o *options) {
 			*o = options{Options: program.Options{Limits: webhook.Limits{InFlight: -1}, Logging: o.Logging}}
 		}, []string{
-			"--kubeconfig is empty", `--bind-address is "", want an address of loopback`,
+			"--kubeconfig is empty", `--bind-address is "", want a loopback address`,
 			"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535",
 			"--secure-port and --health-port are both 0",
 			"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",

@@ -74,7 +74,7 @@ func (r *revocations) run(ctx context.Context) {
 		},
 		Failed: func(ctx context.Context, err error) time.Duration {
 			klog.FromContext(ctx).Error(err,
-				"Cannot follow the list of revoked credentials, will try again; the last one stays in force")
+				"Cannot watch the list of revoked credentials, will retry; the last list stays in use")
 			return 0
 		},
 	}.Run(ctx, r.client)

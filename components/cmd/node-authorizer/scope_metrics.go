@@ -33,8 +33,8 @@ func newScopeCollector(v *view) *scopeCollector {
 				"reason=values: its annotation is one of too many different ones, so its pods are limited on everything.",
 			[]string{"kind", "reason"}, nil, metrics.ALPHA, ""),
 		lag: metrics.NewDesc("bulkhead_node_scope_view_lag_seconds",
-			"Time since the API server last said anything about service accounts. In a quiet, healthy cluster it stays near a "+
-				"minute.",
+			"Time since the API server last sent anything about service accounts. In a healthy cluster without changes, it "+
+				"is about a minute.",
 			nil, nil, metrics.ALPHA, ""),
 	}
 }

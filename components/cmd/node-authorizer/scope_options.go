@@ -29,14 +29,13 @@ type scope struct {
 
 func (o *scopeOptions) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.on, "node-scope", o.on,
-		"Answer at "+scopedPath+
-			" too, for ServiceAccounts whose pods are limited to their nodes. The identity then needs list and watch on "+
-			"serviceaccounts. The entry of the API server's authorization configuration must have failurePolicy Deny. Off, "+
-			"the path is not there.")
+		"Also serve "+scopedPath+
+			", for ServiceAccounts whose pods are limited to their nodes. The identity then needs list and watch on "+
+			"serviceaccounts. The entry in the API server's authorization configuration must have failurePolicy Deny.")
 	fs.StringVar(&o.custom, "node-scope-custom-resources", o.custom,
-		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, "+
-			"gadgets.example.com=label:example.com/node. The identity needs get on them. A custom resource in a scope that is "+
-			"not named here is denied.")
+		"Custom resources that have the name of their node in a field, as widgets.example.com=field:spec.node, or in a "+
+			"label, as gadgets.example.com=label:example.com/node. The identity needs get on them. Requests for other "+
+			"custom resources in a scope are denied.")
 }
 
 // validate returns every problem.

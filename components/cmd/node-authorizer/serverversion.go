@@ -33,7 +33,7 @@ const (
 	versionTimeout = 10 * time.Second
 )
 
-// serverVersion knows whether the API server has a newer minor version than the rules. It reads the
+// serverVersion reports whether the API server has a newer minor version than the rules. It reads the
 // version again and again, because the API server can be upgraded at any time. While the version
 // cannot be read, it counts as known, so that node-authorizer denies. It is safe for concurrent use.
 type serverVersion struct {
@@ -67,15 +67,15 @@ func (v *serverVersion) update(ctx context.Context) time.Duration {
 	logger := klog.FromContext(ctx)
 	if err != nil {
 		if !v.failed {
-			logger.Error(err, "Cannot read the version of kube-apiserver, will try again. Requests of nodes for resources "+
+			logger.Error(err, "Cannot read the version of kube-apiserver, will retry. Requests of nodes for resources "+
 				"without a rule are denied")
 		}
 		v.failed = true
 		return versionRetry
 	}
 	if newer && (v.failed || version != v.last) {
-		logger.Info("This Kubernetes is newer than node-authorizer knows. Requests of nodes for resources without a rule "+
-			"are reported, and the next authorizers decide. Upgrade Bulkhead", "version", version,
+		logger.Info("This Kubernetes is newer than node-authorizer supports. Requests of nodes for resources without a "+
+			"rule are reported, and the next authorizers decide. Upgrade Bulkhead", "version", version,
 			"tested", supported.TestedText())
 	}
 	v.last, v.failed = version, false

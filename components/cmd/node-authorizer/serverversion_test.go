@@ -91,7 +91,7 @@ func TestServerVersion(t *testing.T) {
 	if got := strings.Count(log.String(), "Cannot read the version"); got != 3 {
 		t.Errorf("%d errors in the log, want 3:\n%s", got, log.String())
 	}
-	if got := strings.Count(log.String(), "newer than node-authorizer knows"); got != 3 {
+	if got := strings.Count(log.String(), "newer than node-authorizer supports"); got != 3 {
 		t.Errorf("%d newer versions in the log, want 3:\n%s", got, log.String())
 	}
 }

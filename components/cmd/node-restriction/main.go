@@ -16,16 +16,16 @@ import (
 
 func main() { os.Exit(program.Main(newCommand(start))) }
 
-const description = `Decides what every kubelet's writes may say.
+const description = `Decides which writes of kubelets are admitted.
 
-It answers AdmissionReviews of one kube-apiserver, over mutual TLS on loopback: a
-node writes itself and its own pods, and nothing else. What a write alone does not
-say, it reads from the API server at that moment. Where it cannot find out in time,
-it refuses, in a way that a kubelet tries again. It never admits because something
-is down.
+It answers AdmissionReviews of one kube-apiserver, over mutual TLS on loopback. A node
+may write only objects of its own, such as its Node and its pods. If a decision needs
+other objects, the program reads them from the API server at that time. If it cannot
+read them in time, it denies the write with an error after which a kubelet retries. It
+never admits a write because something is unavailable.
 
-The operator's policy is a file, which is read again when it changes; so are
-certificates and the kubeconfig.
+The operator's policy is a file (--config). The program reloads the policy, certificates
+and the kubeconfig when they change.
 
 Example, with the defaults of the other flags:
   node-restriction --kubeconfig=/etc/kubernetes/bulkhead/node-restriction/kubeconfig --v=2`

@@ -71,17 +71,18 @@ func (o *options) flags() cliflag.NamedFlagSets {
 
 	deciding := sections.FlagSet("deciding")
 	deciding.StringVar(&o.policyFile, "config", o.policyFile,
-		"File with the operator's policy, a Configuration of noderestriction.admission.k8s.io/v1. It is read again when it "+
-			"changes. While a changed file is invalid, the last valid one stays in force; at the start, an invalid file is an "+
-			"error. Without a file, upstream's fixed policy applies.")
+		"File with the operator's policy, a Configuration of noderestriction.admission.k8s.io/v1. It is reloaded when it "+
+			"changes. While a changed file is invalid, the last valid one stays in use. At the start, an invalid file is an "+
+			"error. Without a file, the fixed policy of in-tree NodeRestriction applies.")
 	deciding.StringSliceVar(&o.apiAudiences, "api-audiences", o.apiAudiences,
-		"kube-apiserver's own --api-audiences or, where that is not set, its --service-account-issuer, all of them and in "+
-			"the same order. kube-apiserver puts them into a token request that names no audience before it asks.")
+		"All values of kube-apiserver's --api-audiences in the same order or, if that flag is not set, of its "+
+			"--service-account-issuer. kube-apiserver adds them to a token request without audiences before it sends the "+
+			"review.")
 	features := noderestriction.DefaultFeatures()
 	o.gates.Add(deciding, features.ByGate(), "what a node may write")
 	o.AddKubeconfig(deciding,
-		"The identity needs get on what writes refer to, list on what is counted, create on subjectaccessreviews, and its "+
-			"own history of nodes; nothing else.")
+		"Its identity needs get on objects that writes refer to, list on objects that are counted, create on "+
+			"subjectaccessreviews, and access to its ConfigMap with the history of nodes.")
 
 	o.extensions.Add(sections.FlagSet("beyond upstream"),
 		"Decision for a write that in-tree NodeRestriction would admit and a stricter, optional rule would not: enforce "+

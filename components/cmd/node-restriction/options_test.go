@@ -94,7 +94,7 @@ func TestProblems(t *testing.T) {
 			[]string{"--rule-mode: NR-SA-1 is always enforced: optional are "}},
 		{"every problem is reported",
 			func(o *options) { *o = options{Options: program.Options{BindAddress: "0.0.0.0", Logging: o.Logging}} }, []string{
-				"--kubeconfig is empty", `--bind-address is "0.0.0.0", want an address of loopback`,
+				"--kubeconfig is empty", `--bind-address is "0.0.0.0", want a loopback address`,
 				"--secure-port is 0, want 1 to 65535", "--health-port is 0, want 1 to 65535",
 				"--secure-port and --health-port are both 0",
 				"--tls-cert-file is empty", "--tls-private-key-file is empty", "--client-ca-file is empty",

@@ -39,17 +39,17 @@ func defaultScopeOptions() scopeOptions { return scopeOptions{maxViewAge: graphs
 
 func (o *scopeOptions) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.on, "node-scope", o.on,
-		"Answer at "+scopedPath+
-			" too, for ServiceAccounts whose pods are limited to their nodes, and keep nodes from the annotations of node "+
-			"scope. The identity then needs list and watch on serviceaccounts and pods. The registration must have failurePolicy "+
-			"Fail. Off, the path is not there.")
+		"Also serve "+scopedPath+
+			", for ServiceAccounts whose pods are limited to their nodes, and deny nodes the annotations of node scope. The "+
+			"identity then needs list and watch on serviceaccounts and pods. The webhook registration must have "+
+			"failurePolicy Fail.")
 	fs.StringVar(&o.custom, "node-scope-custom-resources", o.custom,
-		"Custom resources that name their node in a field, widgets.example.com=field:spec.node, or in a label, "+
-			"gadgets.example.com=label:example.com/node: the same as node-authorizer's, which denies a custom resource in a "+
-			"scope that is not named there.")
+		"Custom resources that have the name of their node in a field, as widgets.example.com=field:spec.node, or in a "+
+			"label, as gadgets.example.com=label:example.com/node. Use the same value for node-authorizer, which denies "+
+			"requests for other custom resources in a scope.")
 	fs.DurationVar(&o.maxViewAge, "max-view-age", o.maxViewAge,
-		"How long the API server may say nothing about service accounts or pods before every write of an account with a "+
-			"scope is refused. A healthy one says something every minute.")
+		"Maximum time without data from the API server about service accounts or pods. After that, every write of an "+
+			"account with a scope is denied. A healthy API server sends data every minute.")
 }
 
 // validate returns every problem.

@@ -20,17 +20,18 @@ import (
 
 func main() { os.Exit(program.Main(newCommand(start))) }
 
-const description = `Tells one kube-apiserver which ServiceAccounts have a node scope.
+const description = `Updates the list of ServiceAccounts with a node scope for one kube-apiserver.
 
 It watches ServiceAccounts and pods. It writes the names of the accounts with the
-annotation bulkhead.dev/node-scoped-resources into two files of the API server on this
-host: an entry of its authorization configuration, and a webhook that it reads from
-disk. It changes nothing else in these files, and writes only what the API server can
-load. The API server's metrics say what it has loaded. Until then an account is
-"pending", and from then on "live" (bulkhead scope list).
+annotation bulkhead.dev/node-scoped-resources to two files of the API server on this
+host: to an entry of its authorization configuration, and to a webhook registration that
+the API server reads from disk. It changes nothing else in these files, and writes only
+what the API server can load. The API server's metrics show what it has loaded. Until
+then, the scope of an account is "pending". After that, it is "live" (bulkhead scope
+list).
 
-It listens on no port. While it is dead, or cannot read the cluster, the lists stay as
-they are. Certificates and the kubeconfig are read again when they change.
+It does not listen on a port. While it does not run, or cannot read the cluster, the
+lists do not change. It reloads certificates and the kubeconfig when they change.
 
 Example, with the defaults of the other flags:
   scope-sync --kubeconfig=/etc/kubernetes/bulkhead/scope-sync/kubeconfig --node-name=cp-1`
@@ -43,9 +44,9 @@ func newCommand(run func(context.Context, *config) error) *cobra.Command {
 	return command
 }
 
-const checkDescription = `Checks the scope-sync on this host by the age of its heartbeat file, which it touches
-every two seconds. The probes of its pod run this command, because it listens on no
-port.
+const checkDescription = `Checks the scope-sync on this host by the age of its heartbeat file, which it writes
+every two seconds. The probes of its pod run this command, because scope-sync does not
+listen on a port.
 
 Exit code: 0 if it works, 1 if not.`
 
@@ -53,14 +54,14 @@ func newCheckCommand() *cobra.Command {
 	path, maxAge, ready := defaultHeartbeat, time.Minute, false
 	var sections cliflag.NamedFlagSets
 	fs := sections.FlagSet("check")
-	fs.StringVar(&path, "heartbeat-file", path, "The heartbeat file of the scope-sync that is checked.")
+	fs.StringVar(&path, "heartbeat-file", path, "Heartbeat file of the scope-sync.")
 	fs.DurationVar(&maxAge, "max-age", maxAge,
-		"How long it may not have touched the file. It is taken for hung after that.")
+		"Maximum age of the heartbeat file. If the file is older, the check fails.")
 	fs.BoolVar(&ready, "ready", ready,
-		"Fail also if it works, but something keeps the lists from being what they should be.")
+		"Also fail if scope-sync runs, but cannot keep the lists up to date.")
 	command := &cobra.Command{
 		Use:   "check",
-		Short: "Check how the scope-sync on this host is",
+		Short: "Check whether the scope-sync on this host works",
 		Long:  checkDescription,
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return scopesync.CheckHeartbeat(path, maxAge, ready) },

@@ -54,27 +54,29 @@ func (o *options) flags() cliflag.NamedFlagSets {
 
 	cluster := sections.FlagSet("cluster")
 	cluster.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
-		"How to reach the API server of this host, which is the one that reads the two files, and as whom. "+
-			"The identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and "+
+		"Kubeconfig for the API server of this host, which reads the two files. "+
+			"Its identity needs get, list and watch on serviceaccounts, list and watch on pods, get on /metrics, create and "+
 			"patch on events, and get and patch on the ConfigMap kube-system/bulkhead-node-scope.")
 	cluster.StringVar(&o.nodeName, "node-name", o.nodeName,
-		"Name of this host's Node. The state of accounts is stored under this name.")
+		"Name of this host's Node. It is the key of this host's state in the ConfigMap.")
 
 	files := sections.FlagSet("files")
 	files.StringVar(&o.authorization, "authorization-config", o.authorization,
-		"The API server's authorization configuration, with an entry node-scope.bulkhead.dev. Its directory has to be "+
-			"writable: the file is replaced by renaming.")
+		"File with the API server's authorization configuration, which has the entry node-scope.bulkhead.dev. The program "+
+			"replaces the file by a rename, so its directory must be writable.")
 	files.StringVar(&o.admission, "admission-manifest", o.admission,
-		"The registration of the webhook node-scope.bulkhead.dev, in the directory from which the API server takes "+
-			"webhooks. That has to be writable too.")
-	files.StringVar(&o.heartbeat, "heartbeat-file", o.heartbeat, "Touched every two seconds, for scope-sync check.")
+		"File with the registration of the webhook node-scope.bulkhead.dev, in the directory from which the API server "+
+			"loads webhooks. This directory must be writable too.")
+	files.StringVar(&o.heartbeat, "heartbeat-file", o.heartbeat, "File that the program writes every two seconds. The "+
+		"command scope-sync check reads it.")
 
 	components := sections.FlagSet("components")
 	components.StringVar(&o.authorizerHealth, "node-authorizer-health", o.authorizerHealth,
-		"The health port of node-authorizer on this host. It says which annotations node-authorizer has seen; "+
-			"an account is live when it has seen those of the account.")
+		"URL of node-authorizer's health port on this host. It reports which annotations node-authorizer has seen. An "+
+			"account is live only after node-authorizer has seen its annotations.")
 	components.StringVar(&o.restrictionHealth, "node-restriction-health", o.restrictionHealth,
-		"The same of node-restriction.")
+		"URL of node-restriction's health port on this host. It reports which annotations node-restriction has seen. An "+
+			"account is live only after node-restriction has seen its annotations.")
 
 	program.AddLogging(o.logging, sections.FlagSet("logging"))
 	return sections
@@ -108,8 +110,8 @@ func (o *options) validate() []error {
 	report(!strings.HasSuffix(o.admission, ".yaml"), "--admission-manifest is %q, want a name that ends in .yaml",
 		o.admission)
 	report(filepath.Dir(o.authorization) == filepath.Dir(o.admission),
-		"--authorization-config and --admission-manifest are in the same directory, all of which the API server takes for "+
-			"webhooks")
+		"--authorization-config and --admission-manifest are in the same directory: the API server loads every .yaml file "+
+			"of it as a webhook")
 	for _, f := range [][2]string{
 		{"node-authorizer-health", o.authorizerHealth}, {"node-restriction-health", o.restrictionHealth},
 	} {

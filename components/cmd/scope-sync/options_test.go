@@ -80,7 +80,7 @@ func TestHelp(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"--help"}, []string{"Tells one kube-apiserver which ServiceAccounts", "--admission-manifest", "Cluster flags"}},
+		{[]string{"--help"}, []string{"Updates the list of ServiceAccounts", "--admission-manifest", "Cluster flags"}},
 		{[]string{"check", "--help"}, []string{"Checks the scope-sync", "--max-age"}},
 	} {
 		var out strings.Builder

@@ -40,7 +40,7 @@ type Extensions struct {
 	// are denied. AuditOnly also ignores failures.
 	IgnoreFailures bool `json:"ignoreFailures,omitempty"`
 	// DenyUnknown is true if node-authorizer denies requests for resources without a rule also when
-	// Kubernetes is newer than node-authorizer knows.
+	// Kubernetes is newer than node-authorizer supports.
 	DenyUnknown bool `json:"denyUnknownResources,omitempty"`
 	// Mode is the mode of all these rules: off, audit or enforce.
 	Mode string `json:"mode,omitempty"`

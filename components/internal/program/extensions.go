@@ -44,11 +44,11 @@ func DefaultExtensions() Extensions {
 func (b *Extensions) Add(fs *pflag.FlagSet, about, example string) {
 	fs.StringVar(&b.Mode, "beyond-upstream", b.Mode, about)
 	fs.Var(cliflag.NewMapStringString(&b.RuleModes), "rule-mode",
-		"ID=off|audit|enforce pairs for single optional rules, as in "+example+
-			". The others have the mode of --beyond-upstream.")
+		"Modes of single optional rules: ID=off|audit|enforce. Example: "+example+
+			". The other optional rules have the mode of --beyond-upstream.")
 	fs.BoolVar(&b.AuditOnly, "audit-only", b.AuditOnly,
-		"Deny nothing: report each denial by log and metric instead. This includes the rules that have no mode and the "+
-			"limits on requests. Only credentials that an administrator has revoked are denied.")
+		"Deny nothing: report each denial by log and metric. This also applies to rules without a mode and to "+
+			"the limits on requests. Only requests with revoked credentials are denied.")
 }
 
 // Modes returns the mode of each rule in the table, and all errors in the flags.

@@ -16,12 +16,12 @@ import (
 // Gates contains the values of --feature-gates.
 type Gates map[string]bool
 
-// Add adds --feature-gates. known are the gates that have an effect. change completes the sentence
-// "Those that change ..." in the help text.
+// Add adds --feature-gates. known are the valid gates. change says what they change: it completes
+// "only gates that change ..." in the help text.
 func (g *Gates) Add(fs *pflag.FlagSet, known map[string]*bool, change string) {
 	fs.Var(cliflag.NewMapStringBool((*map[string]bool)(g)), "feature-gates",
-		"Name=true|false pairs, as kube-apiserver has them. Those that change "+change+": "+strings.Join(names(known), ", ")+
-			".")
+		"Feature gates of kube-apiserver, Name=true|false. Use the values of kube-apiserver. Only gates that "+
+			"change "+change+" are valid: "+strings.Join(names(known), ", ")+".")
 }
 
 // Set sets the features to the values of the gates. It returns an error for an unknown gate. A

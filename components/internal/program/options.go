@@ -50,7 +50,7 @@ func DefaultOptions(component string) Options {
 // AddKubeconfig adds --kubeconfig. needs is a sentence about the permissions that the identity in
 // the kubeconfig needs.
 func (o *Options) AddKubeconfig(fs *pflag.FlagSet, needs string) {
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "How to reach the API server, and as whom. "+needs)
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig, "Kubeconfig for the API server. "+needs)
 }
 
 // AddTo adds the sections for serving, limits and logging. path is the URL path of the webhook.
@@ -59,28 +59,32 @@ func (o *Options) AddTo(sections *cliflag.NamedFlagSets, path string) {
 
 	limits := sections.FlagSet("limits")
 	limits.IntVar(&o.Limits.InFlight, "max-requests-in-flight", o.Limits.InFlight,
-		"Requests decided at one time. More wait for up to a second and are denied then; keep it above kube-apiserver's "+
-			"own limit.")
+		"Maximum number of requests that are decided at the same time. A further request waits for up to a second and is "+
+			"then denied. Set it above the limit of kube-apiserver.")
 	limits.IntVar(&o.Limits.InFlightPerNode, "max-requests-in-flight-per-node", o.Limits.InFlightPerNode,
-		"Requests of one node decided at one time. More wait for up to a second and are denied then.")
+		"Maximum number of requests of one node that are decided at the same time. A further request waits for up to a "+
+			"second and is then denied.")
 
 	AddLogging(o.Logging, sections.FlagSet("logging"))
 }
 
 func (o *Options) addServing(fs *pflag.FlagSet, path string) {
 	fs.StringVar(&o.BindAddress, "bind-address", o.BindAddress,
-		"Where to listen. Only loopback is accepted: the caller is on this host.")
+		"IP address to listen on. It must be a loopback address, because the caller is on this host.")
 	fs.IntVar(&o.SecurePort, "secure-port", o.SecurePort, "Port of the webhook, at path "+path+", with mutual TLS 1.3.")
 	fs.IntVar(&o.HealthPort, "health-port", o.HealthPort,
-		"Port of /livez, /readyz and /metrics, plain HTTP: the kubelet's probes have no client certificate.")
-	fs.StringVar(&o.CertFile, "tls-cert-file", o.CertFile, "Serving certificate.")
+		"Port of /livez, /readyz and /metrics. It uses plain HTTP, because the kubelet's probes have no client "+
+			"certificate.")
+	fs.StringVar(&o.CertFile, "tls-cert-file", o.CertFile, "File with the serving certificate, PEM.")
 	fs.StringVar(&o.KeyFile, "tls-private-key-file", o.KeyFile,
-		"Key of the serving certificate. A pair that does not match leaves the last good one in use.")
-	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile, "CA that has to have signed a caller's certificate.")
+		"File with the private key of the serving certificate, PEM. If the two do not match, the last valid pair stays in "+
+			"use.")
+	fs.StringVar(&o.ClientCAFile, "client-ca-file", o.ClientCAFile,
+		"File with the CA that signs client certificates, PEM. Other clients are rejected in the TLS handshake.")
 	fs.StringSliceVar(&o.AllowedClientNames, "allowed-client-names", o.AllowedClientNames,
-		"Common names of the callers that are served; others are refused in the handshake.")
+		"Common names of the clients that may connect. Other clients are rejected in the TLS handshake.")
 	fs.DurationVar(&o.ShutdownTimeout, "shutdown-timeout", o.ShutdownTimeout,
-		"How long to wait for requests in flight when stopped.")
+		"How long the program waits for requests in flight when it is stopped.")
 }
 
 // AddLogging adds the logging flags. It hides those that an operator does not need in --help.
@@ -104,7 +108,7 @@ func (o *Options) Validate() []error {
 	}
 	report(o.Kubeconfig == "", "--kubeconfig is empty")
 	ip := net.ParseIP(o.BindAddress)
-	report(ip == nil || !ip.IsLoopback(), "--bind-address is %q, want an address of loopback", o.BindAddress)
+	report(ip == nil || !ip.IsLoopback(), "--bind-address is %q, want a loopback address", o.BindAddress)
 	report(o.SecurePort < 1 || o.SecurePort > 65535, "--secure-port is %d, want 1 to 65535", o.SecurePort)
 	report(o.HealthPort < 1 || o.HealthPort > 65535, "--health-port is %d, want 1 to 65535", o.HealthPort)
 	report(o.SecurePort == o.HealthPort, "--secure-port and --health-port are both %d", o.SecurePort)

@@ -45,7 +45,8 @@ func TestGates(t *testing.T) {
 			gates := program.Gates{}
 			fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 			gates.Add(fs, known, "what is tested")
-			if usage := fs.Lookup("feature-gates").Usage; !strings.HasSuffix(usage, "Those that change what is tested: A, B.") {
+			const want = "Only gates that change what is tested are valid: A, B."
+			if usage := fs.Lookup("feature-gates").Usage; !strings.HasSuffix(usage, want) {
 				t.Errorf("usage %q", usage)
 			}
 			if err := fs.Parse(strings.Fields(tt.args)); err != nil {

@@ -54,30 +54,34 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"CAs of client certificates. The common name is the user, the organizations are the groups. Without it, "+
 			"client certificates are ignored.")
 	fs.BoolVar(&o.Anonymous, "anonymous-auth", o.Anonymous,
-		"Requests without credentials are those of system:anonymous. A rejected credential is always denied. Leave it off.")
+		"Authenticate requests without credentials as system:anonymous. Requests with invalid credentials are always "+
+			"denied. Do not set this flag.")
 	o.Revocation.AddFlags(fs)
 	fs.BoolVar(&o.TokenWebhook, "authentication-token-webhook", o.TokenWebhook,
 		"Authenticate bearer tokens by TokenReview. Without it, they are ignored.")
 	fs.DurationVar(&o.TokenTTL, "authentication-token-webhook-cache-ttl", o.TokenTTL,
-		"How long a valid token is cached. 0 makes a TokenReview for each request.")
+		"How long a valid token is cached. With 0, each request needs a TokenReview.")
 	fs.DurationVar(&o.TokenFailureTTL, "authentication-token-webhook-cache-failure-ttl", o.TokenFailureTTL,
-		"How long an invalid token is cached. 0 makes a TokenReview for each request.")
+		"How long an invalid token is cached. With 0, each request needs a TokenReview.")
 	fs.StringSliceVar(&o.TokenAudiences, "authentication-token-audiences", o.TokenAudiences,
 		"Audiences of tokens for kubelets. Tokens for the API server only are valid too, unless rule KA-AUD-1 is enforced.")
 	fs.Float64Var(&o.ClientReviews.PerSecond, "authentication-token-review-client-qps", o.ClientReviews.PerSecond,
-		"TokenReviews a second for one client address (IPv6: its /64), of tokens that were never valid before. More are "+
-			"answered 429, also for others at the address. Tokens of one user that were valid before have the same rate, apart.")
+		"Maximum TokenReviews a second for one client address (IPv6: for its /64), for tokens that were never valid "+
+			"before. Further requests get the status 429, also those of other clients at the address. Tokens of one user that were "+
+			"valid before have a separate limit with this value.")
 	fs.IntVar(&o.ClientReviews.Burst, "authentication-token-review-client-burst", o.ClientReviews.Burst,
 		"Burst of TokenReviews for one client address, or for tokens of one user that were valid before.")
 	fs.Float64Var(&o.Reviews.PerSecond, "authentication-token-review-qps", o.Reviews.PerSecond,
-		"TokenReviews a second for all tokens that were never valid before, and as many again for all that were. More are "+
-			"answered 429.")
+		"Maximum TokenReviews a second for all tokens that were never valid before. Tokens that were valid before have a "+
+			"separate limit with this value. Further requests get the status 429.")
 	fs.IntVar(&o.Reviews.Burst, "authentication-token-review-burst", o.Reviews.Burst,
-		"Burst of TokenReviews for all tokens, of each kind.")
+		"Burst of TokenReviews for all tokens that were never valid before, and for all that were.")
 	fs.IntVar(&o.MaxInFlight, "authentication-token-review-max-in-flight", o.MaxInFlight,
-		"TokenReviews in flight at a time, and as many again of tokens that were valid before. There is no other throttle.")
+		"Maximum TokenReviews in flight for tokens that were never valid before. Tokens that were valid before have a "+
+			"separate limit with this value.")
 	fs.IntVar(&o.MaxWaiting, "authentication-token-review-max-waiting", o.MaxWaiting,
-		"TokenReviews that wait for a slot, of each kind. More requests are answered 429 at once.")
+		"Maximum TokenReviews that wait while --authentication-token-review-max-in-flight is reached, for each of both "+
+			"kinds of tokens. A further request gets the status 429 immediately.")
 }
 
 // Validate returns all errors, not only the first.

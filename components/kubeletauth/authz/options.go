@@ -38,13 +38,14 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"Webhook makes SubjectAccessReviews at the API server. AlwaysAllow allows every authenticated user every request "+
 			"to this node, also exec into any pod.")
 	fs.DurationVar(&o.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", o.AuthorizedTTL,
-		"How long an allowed request is cached. 0 makes a review for each request.")
+		"How long an allowed request is cached. With 0, each request needs a SubjectAccessReview.")
 	fs.DurationVar(&o.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", o.UnauthorizedTTL,
-		"How long a denied request is cached. 0 makes a review for each request.")
+		"How long a denied request is cached. With 0, each request needs a SubjectAccessReview.")
 	fs.IntVar(&o.MaxInFlight, "authorization-max-in-flight", o.MaxInFlight,
-		"SubjectAccessReviews in flight at a time. There is no other throttle.")
+		"Maximum SubjectAccessReviews in flight. Their rate has no limit.")
 	fs.IntVar(&o.MaxWaiting, "authorization-max-waiting", o.MaxWaiting,
-		"SubjectAccessReviews that wait for a slot. More requests fail at once.")
+		"Maximum SubjectAccessReviews that wait while --authorization-max-in-flight is reached. A further request fails "+
+			"immediately.")
 }
 
 // Validate returns all errors, not only the first.

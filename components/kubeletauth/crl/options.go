@@ -120,15 +120,15 @@ func DefaultOptions() Options { return Options{Expired: Refuse} }
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.CRL, "client-crl", o.CRL,
 		"Files or folders with certificate revocation lists of the client CA, PEM or DER, and with certificates of "+
-			"intermediate CAs, PEM. Read again when they change. Replace files by renaming; those whose names begin with a "+
-			"dot, and "+revocationlist.IDsKey+", are left out.")
+			"intermediate CAs, PEM. They are reloaded when they change. Replace a file by a rename. Files whose names begin "+
+			"with a dot, and "+revocationlist.IDsKey+", are ignored.")
 	fs.StringVar(&o.State, "client-crl-state", o.State,
-		"Folder in which the newest list of each CA is kept, so that an older list is not taken after a restart. No other "+
-			"process may write to it. Without it, a restart forgets which list was the newest.")
+		"Folder for the newest list of each CA, so that an older list is not accepted after a restart. No other process "+
+			"may write to it. Without it, an older list can be accepted after a restart.")
 	fs.StringVar(&o.IDs, "revoked-credentials", o.IDs,
-		"File with revoked credentials, one a line: X509SHA256=<SHA-256 of a client certificate>, JTI=<ID of a token>, or "+
-			"NODE=<node name> for all of a node. Read again when it changes. Without the file, nothing is revoked by ID. A file with a mistake restores no "+
-			"access.")
+		"File with revoked credentials, one a line: X509SHA256=<SHA-256 of a client certificate>, JTI=<ID of a token>, "+
+			"or NODE=<node name> for all of a node. It is reloaded when it changes. Without the file, nothing is revoked by ID. "+
+			"An invalid file restores no access.")
 	fs.StringVar(&o.Expired, "client-crl-expired", o.Expired,
 		"Decision for certificates of a CA whose list has expired: refuse denies all of them, so that an attacker gains "+
 			"nothing by delaying a list; allow denies those in the old list only. With refuse, a list that is not renewed in "+
