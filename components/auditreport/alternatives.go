@@ -11,7 +11,7 @@ const ofPolicy = " Keep the other fields of the policy. " +
 
 // alternatives are what else allows a request that an optional rule denies. They give up less than the mode
 // of the rule.
-var alternatives = map[rules.ID]string{
+var alternatives = map[rules.ID]string{ //nolint:gosec // G101: texts, not credentials
 	"NA-SA-3": "If kubelets have credential providers that use ServiceAccount tokens, set `rules: " +
 		"{credentialProviderTokens: true}` instead.",
 	"NA-POD-6":       "If pods need longer, set `rules: {terminatedPodGrace: 5m}` instead.",

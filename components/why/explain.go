@@ -85,7 +85,7 @@ func (a *Answer) addOptions(by decider, r *Request, reason string) {
 	scoped := slices.ContainsFunc(by.rules, ofScope)
 	for _, id := range by.rules {
 		// Node scope leaves a request to RBAC. What its rules allow says nothing about that.
-		if ofScope(id) == scoped && !(scoped && slices.Contains(by.left, id)) {
+		if ofScope(id) == scoped && (!scoped || !slices.Contains(by.left, id)) {
 			a.Options = append(a.Options, optionsOf(id, r, reason)...)
 		}
 	}

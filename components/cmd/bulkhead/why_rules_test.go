@@ -29,10 +29,10 @@ var update = flag.Bool("update", false, "write the golden files of testdata agai
 func TestWhyOfEveryRule(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(goldenHeader)
-	ours, upstream := denials(t, "denials.txt"), denials(t, "denials_upstream.txt")
+	bulkheads, upstream := denials(t, "denials.txt"), denials(t, "denials_upstream.txt")
 	for _, r := range allRules() {
 		id := string(r.ID)
-		switch messages := append(ours[id], upstream[id]...); {
+		switch messages := slices.Concat(bulkheads[id], upstream[id]); {
 		case len(messages) > 0:
 			for _, message := range messages {
 				explainTo(t, &b, id, message)
