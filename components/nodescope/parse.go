@@ -53,10 +53,13 @@ var (
 func ParseScope(value string) (*Scope, error) {
 	s := &Scope{}
 	err := eachEntry(value, func(entry string) error {
+		if err := s.add(entry); err != nil {
+			return err
+		}
 		if len(s.named)+len(s.groups) > maxEntries {
 			return errTooMany
 		}
-		return s.add(entry)
+		return nil
 	})
 	if err != nil {
 		return Everything(), fmt.Errorf("%s: %w", ScopeAnnotation, err)

@@ -210,12 +210,14 @@ func TestResourcesReadAsTheyAreWritten(t *testing.T) {
 
 func TestManyResources(t *testing.T) {
 	var names []string
-	for i := range 2 * maxEntries {
+	for i := range maxEntries + 1 {
 		names = append(names, fmt.Sprintf("r%d", i))
 	}
-	if s, err := ParseScope(strings.Join(names[:maxEntries], ",")); err != nil || s.IsEverything() ||
-		len(s.named) != maxEntries {
-		t.Errorf("%d resources: %v", maxEntries, err)
+	most := strings.Join(names[:maxEntries], ",")
+	for _, value := range []string{most, most + "," + names[0]} {
+		if s, err := ParseScope(value); err != nil || s.IsEverything() || len(s.named) != maxEntries {
+			t.Errorf("%d resources: %v", maxEntries, err)
+		}
 	}
 	if s, err := ParseScope(strings.Join(names, ",")); err == nil || !strings.Contains(err.Error(), errTooMany.Error()) ||
 		!s.IsEverything() {
