@@ -76,10 +76,10 @@ func (o *options) flags() cliflag.NamedFlagSets {
 	logging := sections.FlagSet("logging")
 	logging.StringVar(&o.audit, "audit-log-path", o.audit,
 		"File of the audit log; - means standard output, and an empty value means no audit log. The program appends to "+
-			"the file and does not rotate it. Each request has one line of JSON, each stream two. With rule KA-AUDIT-1, each allowed "+
-			"request has one line before it is forwarded and one after; if the first cannot be written within a second, the "+
-			"answer is 503. Without the rule, a request waits for up to a second until its line is queued, and is then "+
-			"forwarded. Metrics count lost lines.")
+			"the file and does not rotate it. Each request has one line of JSON, each stream two. With rule KA-AUDIT-1, "+
+			"each allowed request has one line before it is forwarded and one after; if the first cannot be written within "+
+			"a second, the answer is 503. Without the rule, a request waits for up to a second until its line is queued, "+
+			"and is then forwarded. Metrics count lost lines.")
 	program.AddLogging(o.logging, logging)
 	return sections
 }
