@@ -66,7 +66,8 @@ func leaves() []leaf {
 
 // Certificates are the same on every profile with Bulkhead, so the spec runs on one profile.
 var _ = It("certificates are renewed twice, and only a call in flight can fail", Serial,
-	Label(OnHost, OnHardened, Slow), PollProgressAfter(renewalTimeout), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
+	Label(OnHost, OnHardened, Slow), PollProgressAfter(renewalTimeout), AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"),
+	func(ctx SpecContext) {
 		makeShortLived(ctx)
 		watched := startProber(suite.Env().Own)
 		DeferCleanup(watched.stop)

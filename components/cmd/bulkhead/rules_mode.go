@@ -29,8 +29,8 @@ func printQuick(out io.Writer, r rules.Rule, here *rulebook.Here) error {
 	return why.PrintRule(out, full)
 }
 
-// quickHere tries to read the modes that the cluster of the default kubeconfig has. It returns nil if there
-// is no such cluster, if it does not answer at once, or if a program or a person would have to authenticate.
+// quickHere tries to read the modes that the cluster of the default kubeconfig has. It returns nil if
+// the cluster does not exist or does not answer at once, or if the kubeconfig needs a credential plugin.
 func (f *clusterFlags) quickHere(ctx context.Context) *rulebook.Here {
 	config, err := f.config(f.loader())
 	if err != nil || config.ExecProvider != nil || config.AuthProvider != nil {

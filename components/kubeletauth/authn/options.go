@@ -67,8 +67,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"Audiences of tokens for kubelets. Tokens for the API server only are valid too, unless rule KA-AUD-1 is enforced.")
 	fs.Float64Var(&o.ClientReviews.PerSecond, "authentication-token-review-client-qps", o.ClientReviews.PerSecond,
 		"Maximum TokenReviews a second for one client address (IPv6: for its /64), for tokens that were never valid "+
-			"before. Further requests get the status 429, also those of other clients at the address. Tokens of one user that were "+
-			"valid before have a separate limit with this value.")
+			"before. Further requests get the status 429, also those of other clients at the address. Tokens of one "+
+			"user that were valid before have a separate limit with this value.")
 	fs.IntVar(&o.ClientReviews.Burst, "authentication-token-review-client-burst", o.ClientReviews.Burst,
 		"Burst of TokenReviews for one client address, or for tokens of one user that were valid before.")
 	fs.Float64Var(&o.Reviews.PerSecond, "authentication-token-review-qps", o.Reviews.PerSecond,

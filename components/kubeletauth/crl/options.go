@@ -127,8 +127,8 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 			"may write to it. Without it, an older list can be accepted after a restart.")
 	fs.StringVar(&o.IDs, "revoked-credentials", o.IDs,
 		"File with revoked credentials, one a line: X509SHA256=<SHA-256 of a client certificate>, JTI=<ID of a token>, "+
-			"or NODE=<node name> for all of a node. It is reloaded when it changes. Without the file, nothing is revoked by ID. "+
-			"An invalid file restores no access.")
+			"or NODE=<node name> for all of a node. It is reloaded when it changes. Without the file, nothing is revoked by "+
+			"ID. An invalid file restores no access.")
 	fs.StringVar(&o.Expired, "client-crl-expired", o.Expired,
 		"Decision for certificates of a CA whose list has expired: refuse denies all of them, so that an attacker gains "+
 			"nothing by delaying a list; allow denies those in the old list only. With refuse, a list that is not renewed in "+
