@@ -6,15 +6,19 @@ package nodeauthorizer_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/bulkhead-k8s/bulkhead/components/why"
 	"github.com/bulkhead-k8s/bulkhead/e2e/fixtures"
 	. "github.com/bulkhead-k8s/bulkhead/e2e/framework"
+	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
 // askWhy asks the cluster for the reason of a node's request for a secret. It returns the answer and
@@ -28,6 +32,16 @@ func askWhy(ctx SpecContext, node, namespace, secret string) (answer why.Answer,
 	Expect(err).NotTo(HaveOccurred(), out)
 	Expect(json.Unmarshal([]byte(rest), &answer)).To(Succeed(), out)
 	return answer, code
+}
+
+// rightsForWhy returns the rights of the ClusterRole in manifests/why.
+func rightsForWhy() []rbacv1.PolicyRule {
+	GinkgoHelper()
+	data, err := manifests.FS.ReadFile("why/clusterrole.yaml")
+	Expect(err).NotTo(HaveOccurred())
+	var role rbacv1.ClusterRole
+	Expect(yaml.UnmarshalStrict(data, &role)).To(Succeed())
+	return role.Rules
 }
 
 // The answer comes from the running cluster: the decision from its authorizers, the path from its
@@ -60,6 +74,29 @@ var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
 		Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
 		Expect(answer.Path.Related).To(BeTrue())
 		Expect(answer.Path.Here).To(ContainElement(HavePrefix("node " + env.Own + " <- pod ")))
+	})
+
+	It("answers a user who has only the rights of manifests/why", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		env := suite.Env()
+		user := env.AccountToken(ctx)
+		env.Grant(ctx, user.User, rightsForWhy()...)
+		client, err := env.AsBearer(user).Client()
+		Expect(err).NotTo(HaveOccurred())
+		request := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
+		asked := &why.Request{Verb: "get", Resource: "secrets", Version: "v1", Namespace: request.Namespace,
+			Name: request.Name}
+		Expect(asked.As("system:node:"+env.Own, why.Identity{})).To(Succeed())
+		answer, err := why.Asker{Client: client}.Ask(ctx, asked)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(answer.Outcome).To(Equal(why.Denied))
+		Expect(answer.Rules).NotTo(BeEmpty())
+		Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
+		Expect(answer.Path.Unknown).To(BeEmpty())
+		Expect(answer.Path.Elsewhere).To(ContainElement(HavePrefix("node " + env.Other + " <- pod ")))
+
+		code, message, err := env.AsBearer(user).Send(ctx, request)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(code).To(Equal(http.StatusForbidden), message)
 	})
 
 	It("explains what kubectl prints", Denies("NA-SECRET-1"), func(ctx SpecContext) {
