@@ -74,7 +74,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 				kubeadm(ctx, hosts[0].Name, "kubeadm"+upgradeApply+"v"+current.String())
 				expectServing(ctx, hosts[0].Name)
 				Eventually(ctx, func() (string, error) {
-					return suite.Host.Run(ctx, hosts[1].Name, clusterStatus+" || test $? = 2")
+					return suite.Host.Run(ctx, hosts[1].Name, clusterStatus+"; test $? = 2")
 				}).WithTimeout(reported).WithPolling(time.Second).Should(And(
 					MatchRegexp(`FAIL +`+hosts[0].Name+` +kube-apiserver does not use Bulkhead's file`),
 					MatchRegexp(`FAIL +`+hosts[2].Name+` +Bulkhead is not installed`)))
@@ -126,7 +126,7 @@ var _ = Describe("kubeadm on a cluster where one of three hosts has no Bulkhead"
 				machine.Run(ctx, install)
 				expectDecides(ctx, node)
 				Eventually(ctx, func() (string, error) {
-					return suite.Host.Run(ctx, hosts[1].Name, clusterStatus+" || test $? = 2")
+					return suite.Host.Run(ctx, hosts[1].Name, clusterStatus+"; test $? = 2")
 				}).WithTimeout(reported).WithPolling(time.Second).Should(And(
 					MatchRegexp(machine.Name+` +installed `), Not(MatchRegexp(`FAIL +`+machine.Name)),
 					MatchRegexp(`FAIL +`+hosts[2].Name+` +Bulkhead is not installed`)))

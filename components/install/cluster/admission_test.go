@@ -53,9 +53,12 @@ func TestReportStatusIsTheNodesAndWithoutEffect(t *testing.T) {
 
 const namespaceJSON = `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kube-system",
 "annotations":{"a/ours":"1","b/shared":"2","c/theirs":"3"},"managedFields":[
-{"manager":"bulkhead","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:a/ours":{},"f:b/shared":{}}}}},
-{"manager":"bulkhead","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:c/theirs":{}}}}},
-{"manager":"kubectl","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:b/shared":{}}}}}]}}`
+{"manager":"bulkhead","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1",
+"fieldsV1":{"f:metadata":{"f:annotations":{"f:a/ours":{},"f:b/shared":{}}}}},
+{"manager":"bulkhead","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1",
+"fieldsV1":{"f:metadata":{"f:annotations":{"f:c/theirs":{}}}}},
+{"manager":"kubectl","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1",
+"fieldsV1":{"f:metadata":{"f:annotations":{"f:b/shared":{}}}}}]}}`
 
 func TestAnnotationOwnershipFollowsTheFieldManager(t *testing.T) {
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -29,8 +29,10 @@ func TestParseProcess(t *testing.T) {
 			"\n",
 			Process{Start: "1.79e+09", AuthorizationHash: "bb"}, true},
 		{"static validating webhooks are reported", "process_start_time_seconds 1\n" +
-			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:cc",plugin="ValidatingAdmissionWebhook"} 1` + "\n" +
-			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",hash="sha256:dd",plugin="MutatingAdmissionWebhook"} 1` + "\n",
+			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",` +
+			`hash="sha256:cc",plugin="ValidatingAdmissionWebhook"} 1` + "\n" +
+			`apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:aa",` +
+			`hash="sha256:dd",plugin="MutatingAdmissionWebhook"} 1` + "\n",
 			Process{Start: "1", AdmissionHash: "sha256:cc"}, true},
 		{"writes without node-restriction are counted", start +
 			`apiserver_admission_webhook_fail_open_count{name="node-restriction.bulkhead.dev",type="validating"} 7` + "\n" +

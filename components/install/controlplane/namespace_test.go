@@ -14,8 +14,9 @@ func TestMirrorAnnotations(t *testing.T) {
 	got, err := mirrorAnnotations()
 	must(t, err)
 	want := map[string]string{
-		"node.kubernetes.io/mirror.allowed":            "true",
-		"node.kubernetes.io/mirror.allowed-label-keys": "component,tier,app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of",
+		"node.kubernetes.io/mirror.allowed": "true",
+		"node.kubernetes.io/mirror.allowed-label-keys": "component,tier," +
+			"app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -48,8 +49,10 @@ func TestAnnotationsOfOthersStay(t *testing.T) {
 		{"shorter list is kept and reported", map[string]string{MirrorLabelKeys: "component, tier"},
 			map[string]string{MirrorLabelKeys: "component, tier"}, "lacks app.kubernetes.io/component,"},
 		{"a longer list stays without a word",
-			map[string]string{MirrorLabelKeys: "component,tier,x,app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"},
-			map[string]string{MirrorLabelKeys: "component,tier,x,app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"}, ""},
+			map[string]string{MirrorLabelKeys: "component,tier,x," +
+				"app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"},
+			map[string]string{MirrorLabelKeys: "component,tier,x," +
+				"app.kubernetes.io/component,app.kubernetes.io/name,app.kubernetes.io/part-of"}, ""},
 	} {
 		onHost(t, tc.name, func(t *testing.T, h *testHost) {
 			h.annotations = tc.before

@@ -134,7 +134,8 @@ func TestStatusOfAnotherAdmissionFileInTheFlag(t *testing.T) {
 		must(t, h.installer().Install(t.Context(), options(Hardened)))
 		wired := string(read(t, h.layout.APIServerManifest()))
 		for _, tc := range []struct{ flag, want string }{
-			{"--admission-control-config-file=/inside/new.yaml", "kube-apiserver reads /inside/new.yaml and not Bulkhead's file"},
+			{"--admission-control-config-file=/inside/new.yaml",
+				"kube-apiserver reads /inside/new.yaml and not Bulkhead's file"},
 			{"--v=2", ""},
 		} {
 			text := strings.Replace(wired, "--admission-control-config-file="+h.layout.AdmissionConfig(), tc.flag, 1)

@@ -63,7 +63,8 @@ func TestWireThenUnwireRestoresTheInput(t *testing.T) {
   - ` + exact + `
   extraVolumes:
   - {name: audit, hostPath: /audit, mountPath: /audit}
-  - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`, testWiring},
+  - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`,
+			testWiring},
 		{"modes of its own are kept for later",
 			head + "apiServer:\n  extraArgs:\n  - {name: authorization-mode, value: 'RBAC,Node'}",
 			head + "apiServer:\n  extraArgs: [" + ours + ", " + exact + "]" + volume, testWiring},
@@ -82,7 +83,8 @@ func TestWireThenUnwireRestoresTheInput(t *testing.T) {
   - ` + exact + `
   extraVolumes:
   - {name: other, hostPath: /other, mountPath: /other}
-  - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`, testWiring},
+  - {name: bulkhead-apiserver, hostPath: /b/apiserver, mountPath: /b/apiserver, readOnly: true, pathType: Directory}`,
+			testWiring},
 		{"plugins of its own lose one",
 			head + "apiServer:\n  extraArgs:\n  - {name: enable-admission-plugins, value: 'X,NodeRestriction'}",
 			head + "apiServer:\n  extraArgs: [{name: enable-admission-plugins, value: X}, " + authorization +

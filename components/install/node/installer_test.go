@@ -57,8 +57,8 @@ func TestAnInstallationNamesTheClientsThatLoseAccess(t *testing.T) {
 			options.LoopbackClients = cmp.Or(options.LoopbackClients, LoopbackDeny)
 			must(t, n.installer().Install(t.Context(), options))
 		}
-		for _, note := range []string{anonymous, "authorization mode AlwaysAllow", "read-only port 10255: open on 127.0.0.1 only\n",
-			"read-only port 10255: closed\n"} {
+		for _, note := range []string{anonymous, "authorization mode AlwaysAllow",
+			"read-only port 10255: open on 127.0.0.1 only\n", "read-only port 10255: closed\n"} {
 			if got := strings.Count(n.out.String(), note); got != 1 {
 				t.Errorf("it says %d times: %s\n%s", got, note, n.out.String())
 			}

@@ -21,7 +21,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/pki"
 )
 
-const ourConfigz = `{"kubeletconfig":{"address":"127.0.0.1","serverTLSBootstrap":true,"authorization":{"mode":"Webhook"},
+const ourConfigz = `{"kubeletconfig":{"address":"127.0.0.1","serverTLSBootstrap":true,
+"authorization":{"mode":"Webhook"},
 "authentication":{"anonymous":{"enabled":false},"webhook":{"enabled":false},"x509":{"clientCAFile":"/ours.crt"}}}}`
 
 // testKubelet is a kubelet API with the cluster's CA, and the client certificate of its proxy.
