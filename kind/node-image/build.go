@@ -73,7 +73,7 @@ func (b *Builder) Ensure(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	b.removeOlder(ctx)
+	b.removeOlder(ctx, tag)
 	return tag, os.RemoveAll(b.Work)
 }
 
@@ -124,10 +124,10 @@ func (b *Builder) steps(tag string, debian *progress.Background) []step {
 	}
 }
 
-// removeOlder removes the images of other inputs to free disk space. It keeps the current image of each
-// release. Docker does not remove an image that a container uses, so the next build tries again.
-func (b *Builder) removeOlder(ctx context.Context) {
-	var keep []string
+// removeOlder removes the images of other inputs to free disk space. It keeps the image that was built,
+// also if its inputs have changed since the build began, and the current image of each release. Docker does not remove an image that a container uses, so the next build tries again.
+func (b *Builder) removeOlder(ctx context.Context, built string) {
+	keep := []string{built}
 	for _, release := range releases {
 		tag, err := b.tag(release)
 		if err != nil {
