@@ -148,7 +148,8 @@ func startNodeAuthorizer(t *testing.T, dir, api string) string {
 	ask("node-1", "endpoints", `"allowed":true`)
 	expect(t, p.TLS, http.MethodPost, p.Webhook+"/authorize", "{}", "400")
 	expect(t, p.TLS, http.MethodPost, p.Webhook+"/authorize", fmt.Sprintf(
-		`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:node:node-1","extra":{"a":[%q]}}}`,
+		`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview",`+
+			`"spec":{"user":"system:node:node-1","extra":{"a":[%q]}}}`,
 		strings.Repeat("a", 4<<20)), `[NA-LIMIT]`)
 	return expect(t, nil, http.MethodGet, p.Health+"/metrics", "", "bulkhead_graph_edges")
 }
@@ -186,7 +187,8 @@ const tokenReview = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1
 	"requestResource":{"group":"","version":"v1","resource":"serviceaccounts"},"requestSubResource":"token",
 	"name":"a","namespace":"n","operation":"CREATE",
 	"userInfo":{"username":"system:node:node-1","groups":["system:nodes","system:authenticated"]},
-	"object":{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","metadata":{"name":"a","namespace":"n"},"spec":{
+	"object":{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1",
+		"metadata":{"name":"a","namespace":"n"},"spec":{
 		"audiences":["https://kubernetes.default.svc.cluster.local"],"expirationSeconds":3607,
 		"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":%q,"uid":"1"}}},
 	"oldObject":null,"dryRun":false,"options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1"}}}`

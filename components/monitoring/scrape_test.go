@@ -4,8 +4,11 @@
 package monitoring
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,19 +25,21 @@ import (
 
 const (
 	osLabel           = "__meta_kubernetes_node_label_kubernetes_io_os"
+	poolLabel         = "__meta_kubernetes_node_label_pool"
 	controlPlaneLabel = "__meta_kubernetes_node_labelpresent_node_role_kubernetes_io_control_plane"
 )
 
 // machines are the Nodes of a cluster, as service discovery describes them.
 var machines = map[string]map[string]string{
 	"cp1":      {osLabel: "linux", controlPlaneLabel: "true"},
-	"worker-1": {osLabel: "linux"},
+	"edge-1":   {osLabel: "linux", poolLabel: "edge"},
+	"worker-1": {osLabel: "linux", poolLabel: "general"},
 	"win-1":    {osLabel: "windows"},
 }
 
 // wantTargets are the nodes on which each component is scraped.
 var wantTargets = map[string][]string{
-	"/metrics/bulkhead/kubelet-auth-proxy": {"cp1", "worker-1"},
+	"/metrics/bulkhead/kubelet-auth-proxy": {"cp1", "edge-1", "worker-1"},
 	"/metrics/bulkhead/node-authorizer":    {"cp1"},
 	"/metrics/bulkhead/node-restriction":   {"cp1"},
 }
@@ -42,7 +47,7 @@ var wantTargets = map[string][]string{
 // targets returns the nodes that a configuration keeps, and checks their labels.
 func targets(t *testing.T, nameLabel, job string, relabels []*relabel.Config) (kept []string) {
 	t.Helper()
-	for _, name := range []string{"cp1", "win-1", "worker-1"} {
+	for _, name := range slices.Sorted(maps.Keys(machines)) {
 		builder := labels.NewBuilder(labels.FromMap(machines[name]))
 		builder.Set(nameLabel, name)
 		builder.Set("job", job)
@@ -63,7 +68,15 @@ func TestScrapeConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := config.Load(string(text), promslog.NewNopLogger())
+	if diff := cmp.Diff(wantTargets, scrapeTargets(t, string(text))); diff != "" {
+		t.Errorf("targets (-want +got)\n%s", diff)
+	}
+}
+
+// scrapeTargets returns the targets of a scrape configuration, and checks its settings.
+func scrapeTargets(t *testing.T, text string) map[string][]string {
+	t.Helper()
+	loaded, err := config.Load(text, promslog.NewNopLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +93,7 @@ func TestScrapeConfiguration(t *testing.T) {
 		}
 		got[scrape.MetricsPath] = targets(t, "__meta_kubernetes_node_name", scrape.JobName, scrape.RelabelConfigs)
 	}
-	if diff := cmp.Diff(wantTargets, got); diff != "" {
-		t.Errorf("targets (-want +got)\n%s", diff)
-	}
+	return got
 }
 
 // The ServiceMonitor has the same targets.
@@ -91,8 +102,16 @@ func TestServiceMonitor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if diff := cmp.Diff(wantTargets, monitorTargets(t, string(text))); diff != "" {
+		t.Errorf("targets (-want +got)\n%s", diff)
+	}
+}
+
+// monitorTargets returns the targets of a ServiceMonitor, and checks its settings.
+func monitorTargets(t *testing.T, text string) map[string][]string {
+	t.Helper()
 	var monitor monitoringv1.ServiceMonitor
-	if err := yaml.UnmarshalStrict(text, &monitor); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(text), &monitor); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string][]string{}
@@ -109,8 +128,42 @@ func TestServiceMonitor(t *testing.T) {
 			t.Errorf("%s is not as safe as it must be", endpoint.Path)
 		}
 	}
-	if diff := cmp.Diff(wantTargets, got); diff != "" {
-		t.Errorf("targets (-want +got)\n%s", diff)
+	return got
+}
+
+// The rules of docs/monitoring.md leave out the nodes without kubelet-auth-proxy.
+func TestLeftOutNodes(t *testing.T) {
+	page, err := os.ReadFile("../../docs/monitoring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Leave out nodes\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	snippets := regexp.MustCompile("(?s)```yaml\n(.*?) *```").FindAllStringSubmatch(section, -1)
+	if len(snippets) != 2 {
+		t.Fatalf("the page has %d rules, want 2", len(snippets))
+	}
+	want := maps.Clone(wantTargets)
+	want["/metrics/bulkhead/kubelet-auth-proxy"] = []string{"cp1", "worker-1"}
+	for i, tc := range []struct {
+		file, after string
+		targets     func(*testing.T, string) map[string][]string
+	}{
+		{"prometheus/scrape.yaml", "        target_label: node\n", scrapeTargets},
+		{"operator/servicemonitor.yaml", "          replacement: bulkhead-kubelet-auth-proxy\n", monitorTargets},
+	} {
+		t.Run(tc.file, func(t *testing.T) {
+			text, err := os.ReadFile(files + tc.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// In both files, this is the end of the first job's rules. The page is indented by a list.
+			rule := regexp.MustCompile("(?m)^  ").ReplaceAllString(snippets[i][1], "")
+			before, rest, _ := strings.Cut(string(text), tc.after)
+			if diff := cmp.Diff(want, tc.targets(t, before+tc.after+rule+rest)); diff != "" {
+				t.Errorf("targets (-want +got)\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -56,8 +56,9 @@ func (c *cluster) deniedRequests(number int) string {
 
 func denialsRise(c *cluster) *breakage {
 	return &breakage{
-		causes:   []cause{{"BulkheadDenialsRise", map[string]string{"job": jobAuthorizer, "rule": "NA-SECRET-1"}}},
-		broken:   "The credential of the worker's kubelet requests secrets that no pod of its node uses, several each second.",
+		causes: []cause{{"BulkheadDenialsRise", map[string]string{"job": jobAuthorizer, "rule": "NA-SECRET-1"}}},
+		broken: "The credential of the worker's kubelet requests secrets that no pod of its node uses, " +
+			"several each second.",
 		repaired: "The requests stop.",
 		again:    func(ctx context.Context) error { return c.onWorker(ctx, c.deniedRequests(6)) },
 	}

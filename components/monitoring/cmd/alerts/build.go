@@ -71,7 +71,8 @@ func (c *cluster) copyFiles(ctx context.Context, log io.Writer, groups *rulefmt.
 	}
 	staging := filepath.Join(c.output, "staging")
 	// Prometheus is not root.
-	err = errors.Join(os.RemoveAll(staging), os.MkdirAll(filepath.Join(staging, "scrape"), 0o755)) //nolint:gosec // no secret
+	err = errors.Join(os.RemoveAll(staging),
+		os.MkdirAll(filepath.Join(staging, "scrape"), 0o755)) //nolint:gosec // no secret
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
+	"github.com/bulkhead-k8s/bulkhead/scripts/toolflag"
 )
 
 const help = `Alerts causes each alert of manifests/monitoring on the reference cluster, with a real Prometheus. It
@@ -81,19 +82,8 @@ func parse(out io.Writer, args []string) (options, error) {
 	flags.BoolVar(&o.repairOnly, "repair", false, "only repair what a killed run has left")
 	flags.BoolVar(&o.rewrite, "rewrite", false,
 		"only write the page of -write again, from the results of the last run; needs no cluster")
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		_, _ = fmt.Fprint(out, help)
-		flags.SetOutput(out)
-		flags.PrintDefaults()
+	if err := toolflag.Parse(out, help, flags, args); err != nil {
 		return o, err
-	case err != nil:
-		return o, fmt.Errorf("%w; for the flags, run it with --help", err)
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("cannot use the argument %q: alerts has only flags", flags.Arg(0))
 	}
 	if o.rewrite && o.page == "" {
 		return o, errors.New("cannot write the page again: -write is empty; name the page, for example docs/alerts.md")
