@@ -130,8 +130,9 @@ func TestEvidence(t *testing.T) {
 		Message: "no [NA-A-1]"})
 	denied.Container, denied.Duration = []string{"secrets", "of another node"}, 12345*time.Microsecond
 	got := ruleOf(t, "NA-A-1", run("hardened", allows("NA-A-1"), denied)).Evidence
-	want := api.Evidence{Suite: "nodeauthorizer", Spec: "secrets of another node denies NA-A-1", Expected: "denied by NA-A-1",
-		Outcome: api.Denied, Request: "get secrets as system:node:n", Happened: "denied with status 403: no [NA-A-1]"}
+	want := api.Evidence{Suite: "nodeauthorizer", Spec: "secrets of another node denies NA-A-1",
+		Expected: "denied by NA-A-1", Outcome: api.Denied,
+		Request: "get secrets as system:node:n", Happened: "denied with status 403: no [NA-A-1]"}
 	want.Duration.Duration = 12 * time.Millisecond
 	if diff := cmp.Diff(want, got[0]); diff != "" || len(got) != 2 {
 		t.Errorf("%d, (-want +got)\n%s", len(got), diff)
@@ -139,6 +140,37 @@ func TestEvidence(t *testing.T) {
 	off := ruleOf(t, "NA-X-1", run("in-tree", whileOff("NA-X-1", "NA-A-1"))).Evidence[0]
 	if want := "allowed by NA-A-1, because NA-X-1 is not in force"; off.Expected != want || off.Outcome != api.Allowed {
 		t.Errorf("got %+v", off)
+	}
+}
+
+// TestEvidenceOfChain: each step of a chain has its own answer, and other rules deny the later steps.
+func TestEvidenceOfChain(t *testing.T) {
+	chain := answering(denies("NA-A-1"), Answer{Request: "first", Allowed: true, Code: 200},
+		Answer{Request: "second", Code: 403, Message: "no [NA-A-1]"},
+		Answer{Request: "third", Code: 403, Message: "no [NA-X-1]"})
+	other := answering(denies("NA-A-1"), Answer{Request: "first", Code: 403, Message: "no [NA-Z-1]"},
+		Answer{Request: "second", Code: 403, Message: "no"}, Answer{Request: "third", Allowed: true, Code: 200})
+	for _, spec := range []Spec{chain, other} {
+		got := ruleOf(t, "NA-A-1", run("hardened", spec)).Evidence[0]
+		if got.Outcome != api.Denied || got.Request != "second as" {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// TestEvidenceOfOtherRule: an answer can name another rule than the one that the spec is about.
+func TestEvidenceOfOtherRule(t *testing.T) {
+	for _, tc := range []struct {
+		spec Spec
+		want string
+	}{
+		{denies("NA-A-1"), "denied, and the answer names NA-X-1"},
+		{whileOff("NA-A-1", Behind), "allowed by behind, because NA-A-1 is not in force"},
+	} {
+		tc.spec.By = "NA-X-1"
+		if got := ruleOf(t, "NA-A-1", run("hardened", tc.spec)).Evidence[0].Expected; got != tc.want {
+			t.Errorf("got %q, want %q", got, tc.want)
+		}
 	}
 }
 

@@ -176,6 +176,10 @@ func (r ran) expectation() string {
 	case r.Expected == Deny:
 		return "denied, and the answer names " + by
 	case r.Want == Deny && r.Off != "":
+		// By can be another rule, whose name the answer would have.
+		if len(r.Rules) > 0 {
+			by = string(r.Rules[0])
+		}
 		return fmt.Sprintf("allowed by %s, because %s is not in force", r.Off, by)
 	case r.By == Behind:
 		return "allowed by RBAC or another authorizer"
@@ -185,8 +189,14 @@ func (r ran) expectation() string {
 	return "allowed by " + by
 }
 
-// answer returns the answer that shows the outcome: the last denial, or the last answer.
+// answer returns the answer that shows the outcome: the last denial that names the expected rule, or the last
+// denial, or the last answer. In a chain of steps, other rules deny the later steps.
 func (r ran) answer() (Answer, bool) {
+	for _, a := range slices.Backward(r.Answers) {
+		if r.Expected == Deny && isDenial(a) && strings.Contains(a.Message, "["+string(r.By)+"]") {
+			return a, true
+		}
+	}
 	for _, a := range slices.Backward(r.Answers) {
 		if r.Expected == Deny != a.Allowed {
 			return a, true

@@ -25,6 +25,8 @@ func TestVerdictOfAttack(t *testing.T) {
 		{"allowed, as expected there", attack(whileOff("NA-X-1", "NA-A-1"), allows("NA-A-1")), api.Succeeded},
 		{"unconfirmed, and the twin allowed",
 			attack(answering(denies("NA-A-1"), Answer{Allowed: true}), allows("NA-A-1")), api.Unclear},
+		{"one step allowed, the next denied, and the next allowed", attack(answering(denies("NA-A-1"), Answer{Allowed: true},
+			Answer{Code: 403}, Answer{Allowed: true}), allows("NA-A-1")), api.Stopped},
 		{"a step failed", attack(denies("NA-A-1"), in(Failed, "m", allows("NA-A-1"))), api.Unclear},
 		{"a step met a time limit", attack(denies("NA-A-1"), in(TimedOut, "m", allows("NA-A-1"))), api.Unclear},
 		{"met a time limit, but was allowed",

@@ -4,6 +4,7 @@
 package attacks_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -17,23 +18,40 @@ import (
 const (
 	// page is the generated page.
 	page = "../../docs/attacks.md"
+	// reportTexts is generated, too.
+	reportTexts = "../../components/isolationreport/render/attacks.json"
 	// updateVariable makes the test write the page again (`make update`).
 	updateVariable = "BULKHEAD_UPDATE_SPECS"
 	// pageWidth is the longest line of the pages in docs.
 	pageWidth = 100
 )
 
-// TestAttacksPage compares docs/attacks.md with the stories.
+// TestAttacksPage compares docs/attacks.md, and the texts of the isolation report, with the stories.
 func TestAttacksPage(t *testing.T) {
-	want := attacksPage()
-	if os.Getenv(updateVariable) != "" {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
+	for file, want := range map[string]string{page: attacksPage(), reportTexts: textsOfReport(t)} {
+		if os.Getenv(updateVariable) != "" {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != want {
+			t.Errorf("%s differs from the stories (%v): run `make update`", file, err)
 		}
 	}
-	if got, err := os.ReadFile(page); err != nil || string(got) != want {
-		t.Errorf("docs/attacks.md differs from the stories (%v): run `make update`", err)
+}
+
+// textsOfReport returns what the isolation report says about each attack, besides its specs.
+func textsOfReport(t *testing.T) string {
+	t.Helper()
+	texts := map[string]map[string]string{}
+	for _, s := range sorted() {
+		texts[s.ID] = map[string]string{"source": s.Source, "effect": s.Effect, "stops": s.Stops}
 	}
+	text, err := json.MarshalIndent(texts, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
 }
 
 // attacksPage returns docs/attacks.md.
@@ -80,9 +98,17 @@ func (s Story) section(b *strings.Builder) {
 	b.WriteString("\nAttempts:\n\n")
 	for _, a := range s.Attempts {
 		credential := "Credential: " + a.By.Words + ". "
-		paragraph(b, "- ", sentence(a.Name)+" "+credential+"Effect: "+sentenceEnd(a.Effect)+" Denied by "+byWhat(a.Rule)+
+		paragraph(b, "- ", sentence(a.Name)+" "+credential+"Effect: "+sentenceEnd(a.Effect)+" Denied by "+a.denial()+
 			". Twin: "+sentenceEnd(a.TwinIs))
 	}
+}
+
+// denial returns the rule that denies the attack. If it is not the rule of the attempt, it returns both.
+func (a Attempt) denial() string {
+	if a.DeniedBy == "" {
+		return byWhat(a.Rule)
+	}
+	return byWhat(a.DeniedBy) + ", and changed by " + byWhat(a.Rule) + " if the caller has the right"
 }
 
 // byWhat returns the rule, and whether Kubernetes has it, too.

@@ -58,6 +58,9 @@ func (a Attempt) specs(s Story) {
 	if known, ok := rule(a.Rule); ok && known.Extension {
 		refusal = DeniesBeyond(a.Rule, Behind)
 	}
+	if a.DeniedBy != "" {
+		refusal = append(refusal, DeniesBy(a.Rule, a.DeniedBy)...)
+	}
 	if twinRule == "" {
 		twinRule = a.Rule
 	}

@@ -51,6 +51,8 @@ type Attempt struct {
 	// Rule denies the attack. Text is a part of the message: upstream's text, if it has the rule.
 	Rule rules.ID
 	Text string
+	// DeniedBy is the rule that the answer names, if Rule denies no request. It is empty if the answer names Rule.
+	DeniedBy rules.ID
 	// TwinIs is the twin, and how it differs from the attack. TwinRule allows it. It
 	// is needed if an authorizer decides, and empty means Rule.
 	TwinIs   string

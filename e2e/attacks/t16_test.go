@@ -150,7 +150,11 @@ func inOwnPod(ctx context.Context, r *Run, account string, rights []rbacv1.Polic
 	granted(ctx, r, account, rights)
 	r.Pod = startPod(ctx, r.NewName(account), account)
 	r.Say("The attacker is in pod %s on %s, of account %s.", r.Pod.Name, r.Attacker(), account)
-	return outside(ctx, tokenIn(ctx, r.Pod)).From(suite.FromPod(r.Pod))
+	who := outside(ctx, tokenIn(ctx, r.Pod))
+	if suite.Settings.Profile == Any {
+		return who
+	}
+	return who.From(suite.FromPod(r.Pod))
 }
 
 // startPod starts a pod of an account of the stage on the worker.

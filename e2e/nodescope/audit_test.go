@@ -28,7 +28,7 @@ var _ = DescribeTable("an account in audit mode", decide,
 )
 
 var _ = Describe("a request that an account in audit mode would be denied", func() {
-	It("is counted with its rule", Allows("NS-PASS-3"), func(ctx SpecContext) {
+	It("is counted with its rule", Allows("NS-PASS-3"), Label(OnHost), func(ctx SpecContext) {
 		// No other spec reads a Node as the account in audit mode.
 		labels := `rule="NS-NODE-1"`
 		count := func() float64 { return must(suite.ComponentMetric(ctx, auditedRefusals, labels)) }
@@ -37,7 +37,7 @@ var _ = Describe("a request that an account in audit mode would be denied", func
 		Eventually(ctx, count).WithTimeout(Soon).WithPolling(100 * time.Millisecond).Should(BeNumerically(">", before))
 	})
 
-	It("is admitted, and noted in the audit log", Allows("NS-PASS-3"), func(ctx SpecContext) {
+	It("is admitted, and noted in the audit log", Allows("NS-PASS-3"), Label(OnHost), func(ctx SpecContext) {
 		since := time.Now()
 		who := podOf(watched)()
 		suite.ExpectWriteClaim(ctx, who, theNode(own, Patch(api.Nodes).With(metadata("labels", fields{notForNodes: ""}))))

@@ -70,7 +70,7 @@ var _ = DescribeTable("an invalid scope", decide,
 )
 
 var _ = It("an invalid scope is reported in an event and counted in a metric", Denies("NS-SCOPE-1"),
-	func(ctx SpecContext) {
+	Label(OnHost), func(ctx SpecContext) {
 		decide(ctx, podOf(misspelt), plainly(List(api.Deployments)), "[NA-DEFAULT]")
 		Eventually(ctx, func() (int, error) {
 			events, err := suite.Client.CoreV1().Events(stage.Namespace).List(ctx, metav1.ListOptions{

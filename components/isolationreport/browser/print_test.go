@@ -16,13 +16,17 @@ import (
 func TestPrint(t *testing.T) {
 	p := open(t, screen{width: desktop, theme: "dark", media: "print"}, "hardened.html")
 	for what, expression := range map[string]string{
-		"controls are on paper":              `document.querySelector("#controls").checkVisibility()`,
-		"the theme button is on paper":       `document.querySelector("#theme").checkVisibility()`,
-		"failures are not on paper":          `![...document.querySelectorAll('tr[data-f="notHeld"] pre')].every((e) => e.checkVisibility({contentVisibilityAuto: true}) && e.getBoundingClientRect().height > 0)`,
-		"evidence of what holds is on paper": `[...document.querySelectorAll('tr[data-f="held"] .ev')].some((e) => e.checkVisibility())`,
-		"a summary is not on paper":          `![...document.querySelectorAll("#rows summary")].every((e) => e.checkVisibility())`,
-		"steps of attacks are not on paper":  `![...document.querySelectorAll(".steps li")].every((e) => e.checkVisibility() && e.getBoundingClientRect().height > 0)`,
-		"the paper is dark":                  `getComputedStyle(document.body).backgroundColor !== "rgb(255, 255, 255)"`,
+		"controls are on paper":        `document.querySelector("#controls").checkVisibility()`,
+		"the theme button is on paper": `document.querySelector("#theme").checkVisibility()`,
+		"failures are not on paper": `![...document.querySelectorAll('tr[data-f="notHeld"] pre')].every((e) => ` +
+			`e.checkVisibility({contentVisibilityAuto: true}) && e.getBoundingClientRect().height > 0)`,
+		"evidence of what holds is on paper": `[...document.querySelectorAll('tr[data-f="held"] .ev')]` +
+			`.some((e) => e.checkVisibility())`,
+		"a summary is not on paper": `![...document.querySelectorAll("#rows summary")]` +
+			`.every((e) => e.checkVisibility())`,
+		"steps of attacks are not on paper": `![...document.querySelectorAll(".steps li")].every((e) => ` +
+			`e.checkVisibility() && e.getBoundingClientRect().height > 0)`,
+		"the paper is dark": `getComputedStyle(document.body).backgroundColor !== "rgb(255, 255, 255)"`,
 	} {
 		if eval[bool](p, expression) {
 			t.Error(what)

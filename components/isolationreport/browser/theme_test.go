@@ -16,8 +16,10 @@ import (
 const lowContrast = `(() => {
   const parse = (text) => { const n = text.match(/[\d.]+/g).map(Number); return [n[0], n[1], n[2], n[3] ?? 1]; };
   const over = (top, below) => top.slice(0, 3).map((v, i) => v * top[3] + below[i] * (1 - top[3]));
-  const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
-    return .2126 * r + .7152 * g + .0722 * b; };
+  const light = (c) => {
+    const [r, g, b] = c.map((v) => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; });
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
   const background = (el) => {
     const layers = [];
     for (let e = el; e; e = e.parentElement) layers.push(parse(getComputedStyle(e).backgroundColor));
@@ -41,7 +43,9 @@ const lowContrast = `(() => {
     known.set(key, true);
     const a = light(over(own, below)), b = light(below);
     const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
-    if (ratio < 4.5) bad.set(key, ratio.toFixed(2) + ": " + el.className + " " + walker.currentNode.data.trim().slice(0, 60));
+    if (ratio < 4.5) {
+      bad.set(key, ratio.toFixed(2) + ": " + el.className + " " + walker.currentNode.data.trim().slice(0, 60));
+    }
   }
   if (texts < 20 || known.size < 3) bad.set("", "only " + texts + " texts in " + known.size + " colours were found");
   return [...bad.values()];

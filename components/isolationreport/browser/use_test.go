@@ -58,7 +58,8 @@ func TestFilters(t *testing.T) {
 	if want == 0 {
 		t.Error("the fixture has no rule that does not hold")
 	}
-	pressed := eval[string](p, `[...document.querySelectorAll('.filters [aria-pressed="true"]')].map((b) => b.dataset.f).join()`)
+	pressed := eval[string](p, `[...document.querySelectorAll('.filters [aria-pressed="true"]')]`+
+		`.map((b) => b.dataset.f).join()`)
 	if pressed != "notHeld" {
 		t.Errorf("pressed is %q", pressed)
 	}
@@ -126,7 +127,8 @@ func TestKeyboardSorts(t *testing.T) {
 	}
 	p.run(chromedp.KeyEvent(" "))
 	down := eval[string](p, order)
-	if sort := eval[string](p, head); sort != "descending" || !strings.HasPrefix(down, "3") || !strings.HasSuffix(down, "0") {
+	if sort := eval[string](p, head); sort != "descending" || !strings.HasPrefix(down, "3") ||
+		!strings.HasSuffix(down, "0") {
 		t.Errorf("sorted %s: %s", sort, down)
 	}
 	if others := eval[int](p, `document.querySelectorAll('.list thead [aria-sort="none"]').length`); others != 2 {
@@ -140,13 +142,15 @@ func TestKeyboardSorts(t *testing.T) {
 func TestKeyboardFocusIsVisible(t *testing.T) {
 	p := open(t, screen{width: desktop, theme: "light"}, "hardened.html")
 	p.run(chromedp.KeyEvent(kb.Tab))
-	if !eval[bool](p, `document.activeElement.matches(".skip") && document.activeElement.getBoundingClientRect().left >= 0`) {
+	if !eval[bool](p, `document.activeElement.matches(".skip") && `+
+		`document.activeElement.getBoundingClientRect().left >= 0`) {
 		t.Error("the first stop is not the visible link to the content")
 	}
 	for range 25 {
 		p.run(chromedp.KeyEvent(kb.Tab))
 		if got := eval[string](p, `(() => { const e = document.activeElement, s = getComputedStyle(e);
-			return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 ? "" : e.outerHTML.slice(0, 80); })()`); got != "" {
+			const visible = s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2;
+			return visible ? "" : e.outerHTML.slice(0, 80); })()`); got != "" {
 			t.Errorf("the focus is not visible on %s", got)
 		}
 	}
@@ -157,14 +161,22 @@ func TestStructureForScreenReaders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, screen{width: phone, theme: "light"}, name+".html")
 			for what, expression := range map[string]string{
-				"one h1, one main, a header, a footer": `["h1", "main", "body > header", "body > footer"].every((s) => document.querySelectorAll(s).length === 1)`,
-				"a language":                           `document.documentElement.lang === "en"`,
-				"names of all sections":                `[...document.querySelectorAll("section, article")].every((e) => document.getElementById(e.getAttribute("aria-labelledby"))?.textContent.trim())`,
-				"labels of all fields":                 `[...document.querySelectorAll("input, select")].every((e) => e.labels.length > 0)`,
-				"texts of all buttons and links":       `[...document.querySelectorAll("button, a, summary")].every((e) => e.textContent.trim())`,
-				"every ID once":                        `new Set([...document.querySelectorAll("[id]")].map((e) => e.id)).size === document.querySelectorAll("[id]").length`,
-				"targets of all links in the page":     `[...document.querySelectorAll('a[href^="#"]')].every((a) => document.getElementById(decodeURIComponent(a.hash.slice(1))))`,
-				"headings without a gap":               `(() => { let last = 0; return [...document.querySelectorAll("h1, h2, h3, h4")].every((h) => { const n = +h.tagName[1], ok = n <= last + 1; last = n; return ok; }); })()`,
+				"one h1, one main, a header, a footer": `["h1", "main", "body > header", "body > footer"]` +
+					`.every((s) => document.querySelectorAll(s).length === 1)`,
+				"a language": `document.documentElement.lang === "en"`,
+				"names of all sections": `[...document.querySelectorAll("section, article")].every((e) => ` +
+					`document.getElementById(e.getAttribute("aria-labelledby"))?.textContent.trim())`,
+				"labels of all fields": `[...document.querySelectorAll("input, select")]` +
+					`.every((e) => e.labels.length > 0)`,
+				"texts of all buttons and links": `[...document.querySelectorAll("button, a, summary")]` +
+					`.every((e) => e.textContent.trim())`,
+				"every ID once": `new Set([...document.querySelectorAll("[id]")].map((e) => e.id)).size ` +
+					`=== document.querySelectorAll("[id]").length`,
+				"targets of all links in the page": `[...document.querySelectorAll('a[href^="#"]')]` +
+					`.every((a) => document.getElementById(decodeURIComponent(a.hash.slice(1))))`,
+				"headings without a gap": `(() => { let last = 0; ` +
+					`return [...document.querySelectorAll("h1, h2, h3, h4")].every((h) => { ` +
+					`const n = +h.tagName[1], ok = n <= last + 1; last = n; return ok; }); })()`,
 			} {
 				if !eval[bool](p, expression) {
 					t.Errorf("the page lacks: %s", what)

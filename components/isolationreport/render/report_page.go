@@ -49,6 +49,7 @@ type step struct {
 
 type story struct {
 	api.Attack
+	About        about
 	Anchor, More string
 	Verdict      label
 	Steps        []step
@@ -163,7 +164,7 @@ func newStory(attack api.Attack, anchors map[string]int, l limits) story {
 	if n := anchors[anchor]; n > 1 {
 		anchor += fmt.Sprintf("-%d", n)
 	}
-	s := story{Attack: attack, Anchor: anchor, Verdict: verdictLabel(attack.Verdict), Steps: steps(attack.Steps, l)}
+	s := story{Attack: attack, About: abouts[attack.ID], Anchor: anchor, Verdict: verdictLabel(attack.Verdict), Steps: steps(attack.Steps, l)}
 	s.More = more(len(attack.Steps) - len(s.Steps) + attack.MoreSteps)
 	return s
 }
