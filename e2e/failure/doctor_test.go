@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -24,6 +26,43 @@ const (
 	deletedRole = "bulkhead:node-authorizer"
 )
 
+// diagnose returns what bulkhead doctor finds. It fails if the exit code does not match the findings. It
+// returns an error and asserts nothing, so that Eventually can repeat it.
+func diagnose(ctx context.Context) ([]doctor.Finding, error) {
+	out, err := suite.Host.Run(ctx, suite.ControlPlane, "report=$("+askDoctor+" -o json); code=$?; "+
+		`printf '%s\n' $code "$report"; test $code = 0 || test $code = 2`)
+	if err != nil {
+		return nil, err
+	}
+	var report doctor.Report
+	code, text, _ := strings.Cut(out, "\n")
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		return nil, fmt.Errorf("cannot read the output of bulkhead doctor: %w: %s", err, text)
+	}
+	want := "0"
+	if slices.ContainsFunc(report.Findings, func(f doctor.Finding) bool { return f.Severity != doctor.Note }) {
+		want = "2"
+	}
+	if code != want {
+		return nil, StopTrying(fmt.Sprintf("the exit code of bulkhead doctor is %s, want %s: %s", code, want, text))
+	}
+	return report.Findings, nil
+}
+
+// problemsOf returns the findings of one severity, without their remedies.
+func problemsOf(ctx context.Context, severity doctor.Severity) ([]string, error) {
+	findings, err := diagnose(ctx)
+	var problems []string
+	for _, f := range findings {
+		if f.Severity == severity {
+			problems = append(problems, problem(f))
+		}
+	}
+	return problems, err
+}
+
+func problem(f doctor.Finding) string { return fmt.Sprintf("%s: %v: %s", f.Check, f.Names, f.Problem) }
+
 // examine returns what bulkhead doctor finds, without notes.
 func examine(ctx context.Context) (urgent, soon []string) {
 	GinkgoHelper()
@@ -33,13 +72,11 @@ func examine(ctx context.Context) (urgent, soon []string) {
 
 func examineAll(ctx context.Context) map[doctor.Severity][]string {
 	GinkgoHelper()
-	var report doctor.Report
-	out := suite.OnControlPlane(ctx, askDoctor+" -o json || test $? = 2")
-	Expect(json.Unmarshal([]byte(out), &report)).To(Succeed(), out)
+	findings, err := diagnose(ctx)
+	Expect(err).NotTo(HaveOccurred())
 	all := map[doctor.Severity][]string{}
-	for _, finding := range report.Findings {
-		all[finding.Severity] = append(all[finding.Severity],
-			fmt.Sprintf("%s: %v: %s", finding.Check, finding.Names, finding.Problem))
+	for _, f := range findings {
+		all[f.Severity] = append(all[f.Severity], problem(f))
 	}
 	return all
 }
@@ -48,10 +85,8 @@ var _ = Describe("bulkhead doctor", Serial, Ordered, Label(Disruptive, OnHost, O
 	It("finds nothing urgent on a healthy cluster", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), func(ctx SpecContext) {
 		// A spec before this one may have restarted a component. What is soon to do is not looked at:
 		// doctor also reports restarts of the last day and old tokens, and other specs cause both.
-		Eventually(ctx, func() []string {
-			urgent, _ := examine(ctx)
-			return urgent
-		}).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).Should(BeEmpty())
+		Eventually(ctx, problemsOf).WithArguments(doctor.Urgent).WithTimeout(2 * time.Minute).
+			WithPolling(5 * time.Second).Should(BeEmpty())
 	})
 
 	It("finds a ClusterRole of Bulkhead that was deleted, and applies it with --fix",
@@ -69,20 +104,10 @@ var _ = Describe("bulkhead doctor", Serial, Ordered, Label(Disruptive, OnHost, O
 
 	It("finds the kubelet that kube-apiserver cannot reach", Denies("KA-LOOPBACK-1"), Label(OnWorker),
 		func(ctx SpecContext) {
-			back := func(ctx context.Context) { restoreProxy(ctx); suite.AwaitProxies(ctx) }
-			finding := ContainElement(HavePrefix("connections: [" + suite.Worker +
-				"]: kube-apiserver cannot reach the kubelet"))
-			urgent, _ := examine(ctx)
-			Expect(urgent).NotTo(finding)
-			DeferCleanup(back)
-			removeProxy(ctx)
-			reported := func() []string {
-				urgent, _ := examine(ctx)
-				return urgent
-			}
-			Eventually(ctx, reported).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).Should(finding)
-
-			back(ctx)
-			Eventually(ctx, reported).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).ShouldNot(finding)
+			expectFound(ctx, cause{severity: doctor.Urgent,
+				finding: "connections: [" + suite.Worker + "]: kube-apiserver cannot reach the kubelet",
+				repair:  "on the node, run `bulkhead node status`",
+				begin:   removeProxy,
+				undo:    func(ctx context.Context) { restoreProxy(ctx); suite.AwaitProxies(ctx) }})
 		})
 })
