@@ -11,12 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // ExitCodes is the part of the help about exit codes.
-const ExitCodes = `Exit code: 0 if no rule is notHeld and no attack succeeded; 2 if a rule is notHeld, or an
-attack succeeded; 1 for an error. A rule that is notProved does not change the exit code: the report has the reason.`
+const ExitCodes = `Exit code: 0 if no rule is notHeld and no attack succeeded; 2 if a rule is notHeld, or an attack
+succeeded; 1 for an error, and after Ctrl-C: then there is no report. A rule that is notProved and
+an attack that is unclear do not change the exit code: the report has the reason.`
+
+// suites are the names of the suites in bulkhead-conformance. They are folders of e2e.
+var suites = []string{"attacks", "kubeletauth", "nodeauthorizer", "noderestriction", "nodescope"}
 
 // Options are the flags.
 type Options struct {
@@ -36,7 +41,8 @@ func (o *Options) AddTo(fs *pflag.FlagSet) {
 	fs.StringVar(&o.NodeExec, "node-exec", "", "Command that runs a shell as root on the host of {node}, for example "+
 		"'ssh root@{node}'. Without it, specs that need a host are not applicable.")
 	fs.StringVar(&o.Output, "output-dir", "bulkhead-report", "Directory for the report. It is created.")
-	fs.StringSliceVar(&o.Suites, "suites", nil, "Suites to run. Default: all.")
+	fs.StringSliceVar(&o.Suites, "suites", nil, "Suites to run, separated by commas: "+strings.Join(suites, ", ")+
+		". Default: all.")
 	fs.IntVar(&o.Procs, "procs", 4, "Number of specs that run at the same time.")
 	fs.DurationVar(&o.Timeout, "timeout", time.Hour, "Longest time of the whole run.")
 }
@@ -54,4 +60,24 @@ func (o *Options) Validate() error {
 		return errors.New("invalid --output-dir: it is empty")
 	}
 	return nil
+}
+
+// AddCompletions adds the values that a shell completes. The command must have the flags.
+func AddCompletions(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("suites", completeSuites)
+}
+
+// completeSuites completes the last of several names.
+func completeSuites(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	before, last := "", begun
+	if at := strings.LastIndex(begun, ","); at >= 0 {
+		before, last = begun[:at+1], begun[at+1:]
+	}
+	var found []cobra.Completion
+	for _, name := range suites {
+		if strings.HasPrefix(name, last) {
+			found = append(found, before+name)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }

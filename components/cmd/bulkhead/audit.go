@@ -33,15 +33,19 @@ installed.
 -o installation prints a file for bulkhead install --config, with mode enforce and all of
 these settings. Check each setting: a finding may be an attack.
 
-The command changes nothing. It exits with 0 if it could read the source.`
+The command changes nothing.
+
+Exit code: 0 if it could read the sources, also if there are findings; 1 for an error, for example
+if a log of node-authorizer or node-restriction could not be read: then findings may be missing.`
 
 // auditOptions are the flags of the command.
 type auditOptions struct {
+	clusterFlags
 	// layout is where the installation of this host is.
-	layout                     host.Layout
-	kubeconfig, output, config string
-	logs, metrics, auditLogs   []string
-	since                      time.Duration
+	layout                   host.Layout
+	output, config           string
+	logs, metrics, auditLogs []string
+	since                    time.Duration
 }
 
 func newAuditCommand() *cobra.Command {
@@ -65,8 +69,7 @@ func newAuditCommand() *cobra.Command {
 		},
 	}
 	flags.addState(cmd.Flags())
-	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials that may list pods and nodes, and read logs of "+
-		"pods. Without this flag, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
+	o.addFor(cmd.Flags(), "Credentials that may list pods and nodes, and read logs of pods.")
 	cmd.Flags().DurationVar(&o.since, "since", 168*time.Hour, "How far back to read the logs of pods.")
 	cmd.Flags().StringArrayVar(&o.logs, "logs", nil,
 		"A file with logs of Bulkhead's components, instead of the pods; - is standard input. May be repeated.")
@@ -216,7 +219,7 @@ func eachSource(files []string, flag string, stdin io.Reader, read func(io.Reade
 
 func (o *auditOptions) readCluster(ctx context.Context, progress io.Writer, report *auditreport.Report,
 	result *auditResult) error {
-	client, err := anywhereOrAdmin(o.kubeconfig)
+	client, err := o.anywhereOrAdmin()
 	if err != nil {
 		return fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig, or a file with --logs", err)
 	}

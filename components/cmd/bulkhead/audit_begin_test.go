@@ -71,7 +71,8 @@ func TestTheNoteAboutLogsIsShort(t *testing.T) {
 	}
 	const at = " 2026-01-15T12:00:00Z"
 	want := "logs begin later than --since, so earlier findings are not in them: a" + at + ", b" + at + ", c" + at +
-		", d" + at + ", e" + at + " and 2 more. For all requests since a component has started, read its metrics with --metrics=FILE"
+		", d" + at + ", e" + at + " and 2 more. " +
+		"For all requests since a component has started, read its metrics with --metrics=FILE"
 	if got := b.note(before(7 * day)); got != want {
 		t.Errorf("got %q", got)
 	}

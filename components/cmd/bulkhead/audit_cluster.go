@@ -36,23 +36,23 @@ const (
 
 // anywhereOrAdmin opens a client as kubectl does. On a control-plane host without a kubeconfig it
 // uses the administrator's.
-func anywhereOrAdmin(kubeconfig string) (kubernetes.Interface, error) {
-	config, err := anywhereOrAdminConfig(kubeconfig)
+func (f *clusterFlags) anywhereOrAdmin() (kubernetes.Interface, error) {
+	config, err := f.anywhereOrAdminConfig()
 	if err != nil {
 		return nil, err
 	}
 	return kubernetes.NewForConfig(config)
 }
 
-func anywhereOrAdminConfig(kubeconfig string) (*rest.Config, error) {
-	config, err := anywhereConfig(kubeconfig)
-	if err == nil || kubeconfig != "" || !clientcmd.IsEmptyConfig(err) {
+func (f *clusterFlags) anywhereOrAdminConfig() (*rest.Config, error) {
+	config, err := f.anywhereConfig()
+	if err == nil || f.given() || !clientcmd.IsEmptyConfig(err) {
 		return config, err
 	}
 	if _, missing := os.Stat(adminKubeconfig); missing != nil {
 		return nil, err
 	}
-	return anywhereConfig(adminKubeconfig)
+	return (&clusterFlags{kubeconfig: adminKubeconfig}).anywhereConfig()
 }
 
 // podLog is the log of one container.

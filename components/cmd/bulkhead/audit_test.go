@@ -17,11 +17,27 @@ import (
 
 const (
 	// registrationLine is the finding of a node with a label that the policy does not list.
-	registrationLine = `I0102 03:04:05.000000       1 log.go:49] "NODE DENY, not enforced" uid="1" user="system:node:worker-1" operation="CREATE" group="" resource="nodes" subresource="" namespace="" name="worker-1" dryRun=false rule="NR-LABEL-1" node="worker-1" reason="node \"worker-1\" is not allowed to set the following labels: example.com/rack"` + "\n"
-	secretsLine      = `I0102 03:04:05.000000       1 log.go:49] "NODE DENY, not enforced" user="system:node:worker-2" verb="list" group="" resource="secrets" subresource="" namespace="ns" name="" path="" rule="NA-SECRET-2" node="worker-2" reason="can only read resources of this type with a field selector"` + "\n"
-	execLine         = `{"time":"2026-01-02T03:04:05Z","stage":"request","id":1,"user":"alice","node":"worker-1","method":"POST","path":"/exec/ns/p/c","verb":"create","subresource":"proxy","decision":"allowed","findings":["KA-EXEC-1"],"status":200}` + "\n"
+	registrationLine = `I0102 03:04:05.000000       1 log.go:49] "NODE DENY, not enforced" ` +
+		`uid="1" user="system:node:worker-1" ` +
+		`operation="CREATE" group="" resource="nodes" subresource="" namespace="" name="worker-1" dryRun=false ` +
+		`rule="NR-LABEL-1" node="worker-1" ` +
+		`reason="node \"worker-1\" is not allowed to set the following labels: example.com/rack"` + "\n"
+	secretsLine = `I0102 03:04:05.000000       1 log.go:49] "NODE DENY, not enforced" ` +
+		`user="system:node:worker-2" verb="list" group="" resource="secrets" subresource="" ` +
+		`namespace="ns" name="" path="" rule="NA-SECRET-2" node="worker-2" ` +
+		`reason="can only read resources of this type with a field selector"` + "\n"
+	execLine = `{"time":"2026-01-02T03:04:05Z","stage":"request","id":1,"user":"alice","node":"worker-1",` +
+		`"method":"POST","path":"/exec/ns/p/c","verb":"create","subresource":"proxy",` +
+		`"decision":"allowed","findings":["KA-EXEC-1"],"status":200}` + "\n"
 	// nodeEvent is the creation of a Node with a label, a taint and its object.
-	nodeEvent = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","auditID":"1","stage":"ResponseComplete","requestURI":"/api/v1/nodes","verb":"create","user":{"username":"system:node:worker-1","groups":["system:nodes"]},"objectRef":{"resource":"nodes","name":"worker-1","apiVersion":"v1"},"responseStatus":{"code":409},"requestObject":{"kind":"Node","apiVersion":"v1","metadata":{"name":"worker-1","labels":{"example.com/rack":"a"}},"spec":{"taints":[{"key":"example.com/gpu","effect":"NoSchedule"}]}},"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z"}` + "\n"
+	nodeEvent = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Request","auditID":"1",` +
+		`"stage":"ResponseComplete","requestURI":"/api/v1/nodes","verb":"create",` +
+		`"user":{"username":"system:node:worker-1","groups":["system:nodes"]},` +
+		`"objectRef":{"resource":"nodes","name":"worker-1","apiVersion":"v1"},"responseStatus":{"code":409},` +
+		`"requestObject":{"kind":"Node","apiVersion":"v1",` +
+		`"metadata":{"name":"worker-1","labels":{"example.com/rack":"a"}},` +
+		`"spec":{"taints":[{"key":"example.com/gpu","effect":"NoSchedule"}]}},` +
+		`"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z"}` + "\n"
 )
 
 // runAudit runs the command on a host without an installation.
@@ -46,8 +62,10 @@ func TestAuditOfLogs(t *testing.T) {
 	want := `5 lines, 4 with findings
 
 NR-LABEL-1  2 requests of 1 user: system:node:worker-1
-  Rule:     If the configuration has allowedLabels, a node registers only with labels of those keys, labels that the kubelet sets by itself, and labels with the same value in its row of the machine table.
-  Example:  system:node:worker-1 create nodes worker-1: node "worker-1" is not allowed to set the following labels: example.com/rack
+  Rule:     If the configuration has allowedLabels, a node registers only with labels of those keys, ` +
+		`labels that the kubelet sets by itself, and labels with the same value in its row of the machine table.
+  Example:  system:node:worker-1 create nodes worker-1: ` +
+		`node "worker-1" is not allowed to set the following labels: example.com/rack
   Setting:  nodePolicy: {allowedLabels: ["example.com/rack"]}
   Gives up: Every node can set these keys, also a compromised one.
   Remedy:   Or remove the label from the kubelet's --node-labels.

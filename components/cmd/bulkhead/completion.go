@@ -64,8 +64,8 @@ func addCompletions(root *cobra.Command) {
 				_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 			}
 		}
-		if cmd.Flags().Lookup("context") != nil {
-			_ = cmd.RegisterFlagCompletionFunc("context", completeContext)
+		if cmd.Flags().Lookup(contextFlag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(contextFlag, completeContext)
 		}
 		if cmd.Flags().Lookup("rule-mode") != nil {
 			_ = cmd.RegisterFlagCompletionFunc("rule-mode", completeRuleModes)
@@ -97,7 +97,7 @@ func completeRuleModes(_ *cobra.Command, _ []string, begun string) ([]cobra.Comp
 // completeContext completes the contexts of the kubeconfig.
 func completeContext(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	flags := clusterFlags{}
-	if given := cmd.Flags().Lookup("kubeconfig"); given != nil {
+	if given := cmd.Flags().Lookup("kubeconfig"); given != nil && given.Changed {
 		flags.kubeconfig = given.Value.String()
 	}
 	config, err := flags.loader().RawConfig()

@@ -45,11 +45,17 @@ func TestCompletionOfValues(t *testing.T) {
 		{[]string{"conformance", "--"}, "--node-exec"},
 		{[]string{"conformance", "--suites=attacks", "--output"}, "--output-dir"},
 		{[]string{"conformance", "--h"}, "--help"},
+		{[]string{"conformance", "--suites", "a"}, "attacks"},
+		{[]string{"conformance", "--procs=2", "--suites=attacks,nodes"}, "attacks,nodescope"},
+		{[]string{"conformance", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
 		{[]string{"completion", ""}, "fish"},
 		{[]string{"why", "system:n"}, "system:node:"},
 		{[]string{"why", "system:node:a", "deletec"}, "deletecollection"},
 		{[]string{"why", "system:node:a", "get", "leases"}, "leases.coordination.k8s.io"},
 		{[]string{"why", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
+		{[]string{"doctor", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
+		{[]string{"audit", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
+		{[]string{"status", "--cluster", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
 	} {
 		if got := completed(t, tc.args...); !slices.Contains(got, tc.want) {
 			t.Errorf("%v completes to %q, want %s", tc.args, got, tc.want)

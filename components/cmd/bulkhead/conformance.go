@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,8 @@ import (
 const conformanceProgram = "bulkhead-conformance"
 
 const conformanceHelp = `Conformance runs the program bulkhead-conformance, with the same flags. That program
-contains the end-to-end suites. It runs them against any cluster, with or without Bulkhead, and writes a report.
+contains the end-to-end suites. It runs them against any cluster, with or without Bulkhead, and
+writes a report.
 
 It must be in the directory of this program, or in a directory of PATH. A release has it as
 bulkhead-conformance-linux-ARCH, and ` + "`make conformance`" + ` builds it.
@@ -37,6 +39,7 @@ func newConformanceCommand() *cobra.Command {
 		Example: `  bulkhead conformance --kubeconfig=admin.conf --output-dir=report`,
 		// bulkhead-conformance parses the flags.
 		DisableFlagParsing: true,
+		ValidArgsFunction:  completeFlagValue,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			self, err := os.Executable()
 			if err != nil {
@@ -54,8 +57,25 @@ func newConformanceCommand() *cobra.Command {
 	}
 	// They are only for the help and for completion.
 	new(conformanceflags.Options).AddTo(cmd.Flags())
+	conformanceflags.AddCompletions(cmd)
 	cmd.InitDefaultHelpFlag()
 	return cmd
+}
+
+// completeFlagValue completes the value of a flag. cobra does not do so for flags that it does not parse.
+func completeFlagValue(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion,
+	cobra.ShellCompDirective) {
+	flag, value, complete := strings.Cut(begun, "=")
+	if !complete && len(args) > 0 {
+		flag, value, args = args[len(args)-1], begun, args[:len(args)-1]
+	}
+	name, long := strings.CutPrefix(flag, "--")
+	values, known := cmd.GetFlagCompletionFunc(name)
+	if !long || !known {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	_ = cmd.Flags().Parse(args) // the contexts depend on --kubeconfig
+	return values(cmd, nil, value)
 }
 
 // asksForHelp is true if the arguments have the flag for help. cobra does not look for it in flags that it does

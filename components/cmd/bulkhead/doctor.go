@@ -23,13 +23,14 @@ only a kubeconfig, so it runs anywhere, without root. Without --fix it changes n
 certificates expire, it runs ` + "`bulkhead certs status`" + ` in the pod bulkhead-certs of each host.
 
   urgent  a protection is missing now, or requests fail
-  soon    a protection will be missing, a part of the cluster was never protected, or a check failed to run
+  soon    a protection will be missing, a part of the cluster was never protected, or a check
+          failed to run
   note    needs no action if it is intended
 
 --fix applies what is safe without access to a host: it prints each step, and asks before it changes
 anything. --fix=lease deletes the Lease of an installation that was killed. --fix=objects applies
-objects of Bulkhead in the API that were deleted or changed, as bulkhead install writes them. Then it
-checks again.
+objects of Bulkhead in the API that were deleted or changed, as bulkhead install writes them. Then
+it checks again.
 
 Exit code: 0 if nothing is urgent or soon, 2 if something is, 1 for an error, for example if
 the API server does not answer.`
@@ -38,10 +39,11 @@ the API server does not answer.`
 var errReported error = findingsError{}
 
 type doctorOptions struct {
-	kubeconfig, output, fix string
-	noCertificates, yes     bool
-	timeout                 time.Duration
-	layout                  host.Layout
+	clusterFlags
+	output, fix         string
+	noCertificates, yes bool
+	timeout             time.Duration
+	layout              host.Layout
 }
 
 func newDoctorCommand() *cobra.Command {
@@ -57,8 +59,7 @@ func newDoctorCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "Credentials of an administrator. Without this flag, $KUBECONFIG, "+
-		"~/.kube/config or "+adminKubeconfig+".")
+	o.addFor(fs, "Credentials of an administrator.")
 	addOutputFlag(cmd, &o.output, "table", "json", "yaml")
 	fs.StringVar(&o.fix, "fix", "", "Apply the fix that a finding names. Without a name, apply all fixes.")
 	fs.Lookup("fix").NoOptDefVal = allFixes
@@ -107,7 +108,7 @@ func (o *doctorOptions) run(cmd *cobra.Command) error {
 
 // connect returns the options for the cluster of the kubeconfig.
 func (o *doctorOptions) connect() (doctor.Options, error) {
-	status, client, err := connectStatus(o.kubeconfig, o.layout, o.timeout, !o.noCertificates)
+	status, client, err := connectStatus(&o.clusterFlags, o.layout, o.timeout, !o.noCertificates)
 	if err != nil {
 		return doctor.Options{}, err
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 )
 
-const beyondRecord = `{"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, "terminatedPodGrace": 60000000000, "credentialProviderTokens": true}}`
+const beyondRecord = `{"beyondUpstream": {"mode": "audit", "ruleModes": {"NA-CSR-1": "off"}, ` +
+	`"terminatedPodGrace": 60000000000, "credentialProviderTokens": true}}`
 
 func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 	minute, second, yes, no := time.Minute, time.Second, true, false
@@ -30,8 +31,8 @@ func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 				CredentialProviderTokens: &yes}},
 		{"flags change only their own modes",
 			beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
-			controlplane.Extensions{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"}, TerminatedPodGrace: &second,
-				CredentialProviderTokens: &yes}},
+			controlplane.Extensions{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"},
+				TerminatedPodGrace: &second, CredentialProviderTokens: &yes}},
 		{"single rules replace single rules", beyondRecord,
 			[]string{"--rule-mode=NA-SA-3=audit", "--credential-provider-tokens=false"},
 			controlplane.Extensions{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,

@@ -22,8 +22,10 @@ func TestPrintMirrorLabels(t *testing.T) {
 		pod("kube-system", map[string]string{"tier": "x", "component": "etcd"}),
 		pod("kube-system", map[string]string{"component": "kube-apiserver", "app": "y"}),
 	})
-	want := `kubectl annotate namespace kube-system --overwrite node.kubernetes.io/mirror.allowed=true node.kubernetes.io/mirror.allowed-label-keys=app,component,tier
-kubectl annotate namespace monitoring --overwrite node.kubernetes.io/mirror.allowed=true node.kubernetes.io/mirror.allowed-label-keys=
+	want := `kubectl annotate namespace kube-system --overwrite node.kubernetes.io/mirror.allowed=true ` +
+		`node.kubernetes.io/mirror.allowed-label-keys=app,component,tier
+kubectl annotate namespace monitoring --overwrite node.kubernetes.io/mirror.allowed=true ` +
+		`node.kubernetes.io/mirror.allowed-label-keys=
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" || err != nil {
 		t.Errorf("error %v; -want +got:\n%s", err, diff)

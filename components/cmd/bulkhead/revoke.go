@@ -54,7 +54,8 @@ const revokeExample = `  # Everything of a node
   bulkhead revoke --credential-id=X509SHA256=0f2a... --comment='worker-1, incident 7'
 
   # The node's own certificate as it is now
-  ssh worker-1 sudo cat /var/lib/kubelet/pki/kubelet-client-current.pem | bulkhead revoke --certificate=-`
+  ssh worker-1 sudo cat /var/lib/kubelet/pki/kubelet-client-current.pem |
+    bulkhead revoke --certificate=-`
 
 func newRevokeCommand() *cobra.Command {
 	var flags revokeFlags

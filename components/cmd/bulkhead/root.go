@@ -4,6 +4,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -59,10 +62,30 @@ code 2, its help says what it means.`,
 		newVersionCommand(),
 	)
 	addCompletions(root)
-	addCompletionCommand(root)
+	nameInExamples(root, programName())
+	addCompletionCommand(root) // its scripts are for the name bulkhead
 	// Without this, a description of a flag is one long line.
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 120 "))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 100 "))
 	return root
+}
+
+// exampleRun is the beginning of a command of this program in an example.
+var exampleRun = regexp.MustCompile(`(?m)(^ +|\| )bulkhead `)
+
+// nameInExamples writes the examples of all commands with the name by which the user calls the program.
+func nameInExamples(cmd *cobra.Command, name string) {
+	cmd.Example = exampleRun.ReplaceAllString(cmd.Example, "${1}"+name+" ")
+	for _, sub := range cmd.Commands() {
+		nameInExamples(sub, name)
+	}
+}
+
+// programName returns how the user calls the program: kubectl runs its plugins as kubectl-NAME.
+func programName() string {
+	if name := filepath.Base(os.Args[0]); name == "kubectl-bulkhead" {
+		return "kubectl bulkhead"
+	}
+	return "bulkhead"
 }
 
 // buildVersion returns the version from the linker flags, or "dev" without them.

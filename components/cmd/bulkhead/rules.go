@@ -24,7 +24,12 @@ Each has an ID, which is at the end of the reason of a denial, and a source.
 An optional rule has a default mode in each profile.
 
 With an ID it prints one rule in full: its description, source and modes, what it needs, how to
-allow an exception, and its end-to-end specs. With a pattern it prints all rules that match.
+allow an exception, and some of its end-to-end specs. -o yaml and -o json print all specs.
+
+With a PATTERN it prints all rules whose ID matches. Letter case does not matter, and * stands for
+any text. Without *, the pattern is the beginning of IDs, up to a dash: NR-LABEL matches NR-LABEL-1
+and NR-LABEL-2, but NR-LAB matches nothing.
+
 With --live, --kubeconfig or --context it also prints the mode in that cluster. For one rule it
 tries the cluster of the default kubeconfig for two seconds, unless --live=false is given.`
 
@@ -41,9 +46,10 @@ func newRulesCommand() *cobra.Command {
 		Use:   "rules [ID | PATTERN]",
 		Short: "Print every rule of Bulkhead, or one in full",
 		Long:  rulesHelp,
-		Example: fmt.Sprintf(`  %[1]s rules
-  %[1]s rules NR-LABEL-1
-  %[1]s rules 'NR-LABEL-*' -o wide --live`, programName()),
+		Example: `  bulkhead rules
+  bulkhead rules NR-LABEL-1
+  bulkhead rules '*-LABEL-*'
+  bulkhead rules NR-LABEL -o wide --live`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeRule,
 		RunE:              c.run,
@@ -59,7 +65,7 @@ func (c *rulesCommand) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		var err error
 		if all, err = rulebook.Match(args[0]); err != nil {
-			return err
+			return suggestPattern(args[0], err)
 		}
 	}
 	var here *rulebook.Here
@@ -97,7 +103,7 @@ func allRules() []rules.Rule { return rulebook.All() }
 func printRules(out io.Writer, format string, all []rules.Rule, selected bool, here *rulebook.Here) error {
 	switch {
 	case format == "table" && selected && len(all) == 1:
-		return why.PrintRule(out, why.Full(all[0], here))
+		return printRule(out, why.Full(all[0], here))
 	case format == "table":
 		return rulesTable(out, all, here)
 	case format == "wide":

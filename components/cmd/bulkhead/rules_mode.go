@@ -26,7 +26,7 @@ func printQuick(out io.Writer, r rules.Rule, here *rulebook.Here) error {
 	if here == nil {
 		full.Here = fmt.Sprintf("not known; ask the cluster with `%s rules %s --live`", programName(), r.ID)
 	}
-	return why.PrintRule(out, full)
+	return printRule(out, full)
 }
 
 // quickHere tries to read the modes that the cluster of the default kubeconfig has. It returns nil if

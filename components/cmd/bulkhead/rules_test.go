@@ -133,6 +133,8 @@ func TestRulesCommand(t *testing.T) {
 		{[]string{"nr-label-1"}, []string{"Rule:        NR-LABEL-1\n", "Needs:       a policy of node-restriction",
 			`Exception:   nodePolicy: {allowedLabels: ["KEY"]}`, "\n             noderestriction, allow: ",
 			"\nHere:        not known; ask the cluster with `bulkhead rules NR-LABEL-1 --live`\n"}, false},
+		{[]string{"NA-SECRET-1"}, []string{"\n             nodeauthorizer, allow: ", " more: -o yaml prints all "}, false},
+		{[]string{"*-label-*"}, []string{"RULE ", "\nNR-LABEL-1 "}, false},
 		{[]string{"NR-LABEL"}, []string{"RULE ", "\nNR-LABEL-1 ", "\nNR-LABEL-2 "}, false},
 		{[]string{"NR-LABEL-1", "-o", "wide"}, []string{"SPECS", "NEEDS"}, false},
 		{[]string{"NR-LABEL-1", "-o", "yaml"},
@@ -140,6 +142,11 @@ func TestRulesCommand(t *testing.T) {
 		{[]string{"NR-LABEL-1", "-o", "json"}, []string{`"id": "NR-LABEL-1"`, `"exception": [`}, false},
 		{[]string{"-o", "yml"}, []string{"table, wide, yaml, json or markdown"}, true},
 		{[]string{"NR-NONE"}, []string{"has no such rule"}, true},
+		{[]string{""}, []string{"invalid pattern"}, true},
+		{[]string{"["}, []string{"invalid pattern"}, true},
+		{[]string{"secret"}, []string{`cannot find a rule "secret": `, "`bulkhead rules '*SECRET*'`"}, true},
+		{[]string{"NR-LAB"}, []string{"`bulkhead rules '*NR-LAB*'`"}, true},
+		{[]string{"*LABEL"}, []string{"`bulkhead rules '*LABEL*'`"}, true},
 	} {
 		var out bytes.Buffer
 		cmd := newRulesCommand()

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 )
@@ -63,17 +62,15 @@ The command can run anywhere, and changes nothing.`,
 
 // anywhere opens a client with a kubeconfig, as kubectl does.
 func anywhere(kubeconfig string) (kubernetes.Interface, error) {
-	config, err := anywhereConfig(kubeconfig)
+	config, err := (&clusterFlags{kubeconfig: kubeconfig}).anywhereConfig()
 	if err != nil {
 		return nil, err
 	}
 	return kubernetes.NewForConfig(config)
 }
 
-func anywhereConfig(kubeconfig string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+func (f *clusterFlags) anywhereConfig() (*rest.Config, error) {
+	config, err := f.loader().ClientConfig()
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,8 @@ The command can run anywhere, with credentials that may list pods, volumes and R
 changes nothing. The log is on the control-plane hosts, at the --audit-log-path of
 kube-apiserver.`,
 		Example: `  bulkhead scope suggest monitoring/log-collector --audit-log=audit.log
-  ssh cp-1 cat /var/log/kubernetes/audit/audit.log | bulkhead scope suggest monitoring/log-collector --audit-log=-`,
+  ssh cp-1 cat /var/log/kubernetes/audit/audit.log |
+    bulkhead scope suggest monitoring/log-collector --audit-log=-`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			account, err := accountNamed(args[0])

@@ -21,10 +21,27 @@ import (
 
 // collectorLog is the audit log of a log collector on worker-1. It lists the pods of its node and
 // reads Endpoints. Its request to list secrets is denied.
-const collectorLog = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/pods?fieldSelector=spec.nodeName%3Dworker-1","verb":"list","user":{"username":"system:serviceaccount:ns:collector","extra":{"authentication.kubernetes.io/node-name":["worker-1"],"authentication.kubernetes.io/pod-name":["collector-x"],"authentication.kubernetes.io/pod-uid":["u"]}},"objectRef":{"resource":"pods","apiVersion":"v1"},"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z","annotations":{"authorization.k8s.io/decision":"allow"}}
-{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/namespaces/ns/endpoints/e","verb":"get","user":{"username":"system:serviceaccount:ns:collector","extra":{"authentication.kubernetes.io/node-name":["worker-1"],"authentication.kubernetes.io/pod-name":["collector-x"],"authentication.kubernetes.io/pod-uid":["u"]}},"objectRef":{"resource":"endpoints","namespace":"ns","name":"e","apiVersion":"v1"},"requestReceivedTimestamp":"2026-01-02T03:05:05.000000Z","annotations":{"authorization.k8s.io/decision":"allow"}}
-{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/secrets","verb":"list","user":{"username":"system:serviceaccount:ns:collector"},"objectRef":{"resource":"secrets","apiVersion":"v1"},"requestReceivedTimestamp":"2026-01-02T03:06:05.000000Z","annotations":{"authorization.k8s.io/decision":"forbid"}}
-{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/secrets","verb":"list","user":{"username":"alice"},"objectRef":{"resource":"secrets","apiVersion":"v1"}}
+const collectorLog = `{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete",` +
+	`"requestURI":"/api/v1/pods?fieldSelector=spec.nodeName%3Dworker-1","verb":"list",` +
+	`"user":{"username":"system:serviceaccount:ns:collector",` +
+	`"extra":{"authentication.kubernetes.io/node-name":["worker-1"],` +
+	`"authentication.kubernetes.io/pod-name":["collector-x"],"authentication.kubernetes.io/pod-uid":["u"]}},` +
+	`"objectRef":{"resource":"pods","apiVersion":"v1"},` +
+	`"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z","annotations":{"authorization.k8s.io/decision":"allow"}}
+{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete",` +
+	`"requestURI":"/api/v1/namespaces/ns/endpoints/e","verb":"get",` +
+	`"user":{"username":"system:serviceaccount:ns:collector",` +
+	`"extra":{"authentication.kubernetes.io/node-name":["worker-1"],` +
+	`"authentication.kubernetes.io/pod-name":["collector-x"],"authentication.kubernetes.io/pod-uid":["u"]}},` +
+	`"objectRef":{"resource":"endpoints","namespace":"ns","name":"e","apiVersion":"v1"},` +
+	`"requestReceivedTimestamp":"2026-01-02T03:05:05.000000Z","annotations":{"authorization.k8s.io/decision":"allow"}}
+{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete",` +
+	`"requestURI":"/api/v1/secrets","verb":"list",` +
+	`"user":{"username":"system:serviceaccount:ns:collector"},"objectRef":{"resource":"secrets","apiVersion":"v1"},` +
+	`"requestReceivedTimestamp":"2026-01-02T03:06:05.000000Z","annotations":{"authorization.k8s.io/decision":"forbid"}}
+{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete",` +
+	`"requestURI":"/api/v1/secrets","verb":"list",` +
+	`"user":{"username":"alice"},"objectRef":{"resource":"secrets","apiVersion":"v1"}}
 `
 
 func collectorCluster() []runtime.Object {
@@ -58,10 +75,12 @@ func TestScopeSuggest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `2 requests of ns/collector were allowed, from 2026-01-02T03:04:05Z to 2026-01-02T03:05:05Z; 1 more were denied, and do not count.
+	want := `2 requests of ns/collector were allowed, from 2026-01-02T03:04:05Z to 2026-01-02T03:05:05Z; ` +
+		`1 more were denied, and do not count.
 
 RESOURCE   SEEN  OTHER NODES  IN THE SCOPE  DENIED ON OTHER NODES / WHY NOT
-endpoints  1     1            no            get endpoints ns/e: a pod on node 'worker-1' is limited to what that node may do: REASON
+endpoints  1     1            no            get endpoints ns/e: ` +
+		`a pod on node 'worker-1' is limited to what that node may do: REASON
 nodes      0     0            yes           get,list
 pods       1     0            yes           get,list
 

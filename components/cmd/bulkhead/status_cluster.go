@@ -29,7 +29,9 @@ when certificates expire, it runs ` + "`bulkhead certs status`" + ` in the pod
 bulkhead-certs of each host.
 
 Exit code of --cluster: 0 without a FAIL (WARN does not count), 2 with a FAIL, 1 if
-the API server does not answer or denies a request.`
+the API server does not answer or denies a request.
+Exit code without --cluster: 0 if the command could read this host, also if a component
+is not ready or kube-apiserver does not answer; 1 otherwise.`
 
 const (
 	// shownClusterFindings and shownNodes bound the text. JSON has all.
@@ -56,12 +58,15 @@ func exitCode(err error) int {
 // clusterStatus has the flags of `bulkhead status --cluster`.
 type clusterStatus struct {
 	on, noCertificates bool
+	context            string
 	timeout            time.Duration
 }
 
 func (c *clusterStatus) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.on, "cluster", false, "Show all hosts and nodes of the cluster. --kubeconfig then has credentials "+
 		"that may read kube-system, Nodes and kubelets; without it, $KUBECONFIG, ~/.kube/config or "+adminKubeconfig+".")
+	fs.StringVar(&c.context, contextFlag, "",
+		"With --cluster: the context of the kubeconfig. Without this flag, the current one.")
 	fs.BoolVar(&c.noCertificates, "no-certificates", false,
 		"With --cluster: do not show certificates. Without this flag, the credentials must allow pods/exec in kube-system.")
 	fs.DurationVar(&c.timeout, "host-timeout", 5*time.Second,
@@ -69,7 +74,7 @@ func (c *clusterStatus) add(fs *pflag.FlagSet) {
 }
 
 func (c *clusterStatus) validate(fs *pflag.FlagSet) error {
-	for _, name := range []string{"no-certificates", "host-timeout"} {
+	for _, name := range []string{contextFlag, "no-certificates", "host-timeout"} {
 		if fs.Changed(name) && !c.on {
 			return fmt.Errorf("cannot use --%s for one host: add --cluster", name)
 		}
@@ -84,11 +89,11 @@ func (c *clusterStatus) run(cmd *cobra.Command, common *hostFlags, output string
 	if !slices.Contains([]string{"", "text", "json"}, output) {
 		return fmt.Errorf("invalid output format %q with --cluster: use text or json", output)
 	}
-	kubeconfig := common.kubeconfig
-	if !cmd.Flags().Changed("kubeconfig") {
-		kubeconfig = ""
+	from := clusterFlags{context: c.context}
+	if cmd.Flags().Changed("kubeconfig") {
+		from.kubeconfig = common.kubeconfig
 	}
-	options, _, err := connectStatus(kubeconfig, common.layout, c.timeout, !c.noCertificates)
+	options, _, err := connectStatus(&from, common.layout, c.timeout, !c.noCertificates)
 	if err != nil {
 		return err
 	}
@@ -103,10 +108,10 @@ func (c *clusterStatus) run(cmd *cobra.Command, common *hostFlags, output string
 }
 
 // connectStatus connects to the cluster, and returns the sources of `bulkhead status --cluster`.
-func connectStatus(kubeconfig string, layout host.Layout, hostTimeout time.Duration, certificates bool) (
+func connectStatus(from *clusterFlags, layout host.Layout, hostTimeout time.Duration, certificates bool) (
 	clusterstatus.Options, *cluster.Client, error) {
 	var options clusterstatus.Options
-	config, err := anywhereOrAdminConfig(kubeconfig)
+	config, err := from.anywhereOrAdminConfig()
 	if err != nil {
 		return options, nil, fmt.Errorf("cannot connect to the cluster: %w; give --kubeconfig", err)
 	}

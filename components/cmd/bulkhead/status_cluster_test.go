@@ -191,6 +191,7 @@ func TestStatusFlags(t *testing.T) {
 		{"json for one host", []string{"-o", "json"}, "--output=json is not supported"},
 		{"yaml for the cluster", []string{"--cluster", "-o", "yaml"}, `invalid output format "yaml" with --cluster`},
 		{"no certificates for one host", []string{"--no-certificates"}, "cannot use --no-certificates for one host"},
+		{"context for one host", []string{"--context=c"}, "cannot use --context for one host"},
 		{"timeout for one host", []string{"--host-timeout=1s"}, "cannot use --host-timeout for one host"},
 		{"timeout 0", []string{"--cluster", "--host-timeout=0"}, "invalid --host-timeout=0s"},
 		{"no kubeconfig", []string{"--cluster", missing}, "cannot connect to the cluster: "},

@@ -5,6 +5,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,5 +31,28 @@ func TestStatusShowsTheFailurePolicy(t *testing.T) {
 				t.Errorf("want %q:\n%s", want, out.String())
 			}
 		})
+	}
+}
+
+// TestExitCodeOfOneHost: the health of the host does not change the exit code. Only a host that cannot be read
+// is an error.
+func TestExitCodeOfOneHost(t *testing.T) {
+	state, manifests := t.TempDir(), t.TempDir()
+	writeRecord(t, state, `{"profile": "hardened"}`)
+	args := []string{"--state-dir=" + state, "--manifests-dir=" + manifests,
+		"--kubeconfig=" + kubeconfigFor(t, "https://192.0.2.1")}
+	if out, err := runStatus(t, args...); exitCode(err) != 1 || err == nil ||
+		!strings.Contains(err.Error(), "cannot read kube-apiserver's manifest") {
+		t.Errorf("without a manifest: error %v, output:\n%s", err, out)
+	}
+	const manifest = "apiVersion: v1\nkind: Pod\nmetadata: {name: kube-apiserver, namespace: kube-system}\nspec:\n" +
+		"  containers:\n  - name: kube-apiserver\n    image: i\n    command:\n    - kube-apiserver\n" +
+		"    - --advertise-address=127.0.0.1\n    - --secure-port=1\n"
+	if err := os.WriteFile(filepath.Join(manifests, "kube-apiserver.yaml"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runStatus(t, args...)
+	if err != nil || !strings.Contains(out, "does not answer: ") || !strings.Contains(out, "not ready: ") {
+		t.Errorf("kube-apiserver is stopped: error %v, output:\n%s", err, out)
 	}
 }

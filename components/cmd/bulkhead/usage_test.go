@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // widestHelp is the most columns that a line of --help may have.
-const widestHelp = 120
+const widestHelp = 100
 
 // commandsBelow returns a command and all below it. It leaves out cobra's help command.
 func commandsBelow(cmd *cobra.Command) []*cobra.Command {
@@ -52,22 +53,66 @@ func TestEveryCommandHasAnExampleThatExists(t *testing.T) {
 	}
 }
 
-// TestHelpFitsInATerminal runs each command with --help, on a machine without bulkhead-conformance.
+// TestHelpFitsInATerminal runs each command with --help, on a machine without bulkhead-conformance, also as a
+// plugin of kubectl.
 func TestHelpFitsInATerminal(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	for _, cmd := range commandsBelow(newRootCommand()) {
-		var out bytes.Buffer
-		cmd.SetOut(&out)
-		cmd.Root().SetArgs(append(strings.Fields(cmd.CommandPath())[1:], "--help"))
-		if err := cmd.Execute(); err != nil || !strings.Contains(out.String(), "--help") ||
-			!strings.Contains(out.String(), "\nExamples:\n") {
-			t.Errorf("%s: error %v, help %q", cmd.CommandPath(), err, out.String())
-		}
-		for line := range strings.Lines(out.String()) {
-			if columns := utf8.RuneCountInString(strings.TrimRight(line, "\n")); columns > widestHelp {
-				t.Errorf("%s --help has a line of %d columns: %q", cmd.CommandPath(), columns, line)
+	for _, program := range []string{"bulkhead", "kubectl-bulkhead"} {
+		setProgram(t, program)
+		for _, cmd := range commandsBelow(newRootCommand()) {
+			out := helpOf(t, cmd)
+			if !strings.Contains(out, "--help") || !strings.Contains(out, "\nExamples:\n") {
+				t.Errorf("%s: help %q", cmd.CommandPath(), out)
+			}
+			for line := range strings.Lines(out) {
+				if columns := utf8.RuneCountInString(strings.TrimRight(line, "\n")); columns > widestHelp {
+					t.Errorf("%s --help has a line of %d columns: %q", cmd.CommandPath(), columns, line)
+				}
 			}
 		}
+	}
+}
+
+// helpOf runs a command with --help.
+func helpOf(t *testing.T, cmd *cobra.Command) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	path := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath())
+	cmd.Root().SetArgs(append(strings.Fields(path), "--help"))
+	if err := cmd.Execute(); err != nil {
+		t.Errorf("%s --help: %v", cmd.CommandPath(), err)
+	}
+	return out.String()
+}
+
+// setProgram sets the name by which the user calls the program.
+func setProgram(t *testing.T, name string) {
+	t.Helper()
+	before := os.Args[0]
+	t.Cleanup(func() { os.Args[0] = before })
+	os.Args[0] = name
+}
+
+// TestExamplesOfThePlugin: kubectl runs kubectl-bulkhead, and the user has typed kubectl bulkhead. The scripts
+// of command completion are for the name bulkhead.
+func TestExamplesOfThePlugin(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	setProgram(t, "/usr/local/bin/kubectl-bulkhead")
+	for _, cmd := range commandsBelow(newRootCommand()) {
+		if strings.HasPrefix(cmd.CommandPath(), "kubectl bulkhead completion") {
+			continue
+		}
+		for line := range strings.Lines(cmd.Example) {
+			line, _, _ = strings.Cut(line, "source <(bulkhead completion bash)")
+			if other := strings.ReplaceAll(line, "kubectl bulkhead ", ""); strings.Contains(other, "bulkhead ") {
+				t.Errorf("%s: the example %q has another name of the program", cmd.CommandPath(), line)
+			}
+		}
+	}
+	cmd, _, err := newRootCommand().Find([]string{"doctor"})
+	if err != nil || !strings.Contains(helpOf(t, cmd), "\n  kubectl bulkhead doctor --kubeconfig=admin.conf\n") {
+		t.Errorf("doctor: error %v, examples %q", err, cmd.Example)
 	}
 }
 
@@ -85,5 +130,18 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	}
 	if len(other) > 0 {
 		t.Errorf("these commands do not exist: %v", other)
+	}
+}
+
+// TestHelpExplainsExitCodes: these sentences are about exit codes that a user may not expect.
+func TestHelpExplainsExitCodes(t *testing.T) {
+	for name, want := range map[string]string{
+		"status":      "without --cluster: 0 if the command could read this host",
+		"audit":       "1 for an error",
+		"conformance": "1 for an error, and after Ctrl-C",
+	} {
+		if cmd, _, err := newRootCommand().Find([]string{name}); err != nil || !strings.Contains(cmd.Long, want) {
+			t.Errorf("the help of %s: error %v, want %q", name, err, want)
+		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -69,11 +67,11 @@ func newWhyCommand() *cobra.Command {
 		Use:   "why MESSAGE | USER VERB RESOURCE[/SUBRESOURCE] [NAME]",
 		Short: "Explain why a request is denied or allowed, and what would allow it",
 		Long:  whyHelp,
-		Example: fmt.Sprintf(`  %[1]s why system:node:worker-1 get secrets tls -n default
-  %[1]s why system:node:worker-1 list pods --field-selector=spec.nodeName=worker-1 -A
-  %[1]s why system:node:worker-1 update nodes worker-1 -f node.yaml
-  %[1]s why 'nodes "a" is forbidden: node "b" is not allowed to modify node "a"'
-  grep '"code":403' audit.log | tail -1 | %[1]s why -`, programName()),
+		Example: `  bulkhead why system:node:worker-1 get secrets tls -n default
+  bulkhead why system:node:worker-1 list pods --field-selector=spec.nodeName=worker-1 -A
+  bulkhead why system:node:worker-1 update nodes worker-1 -f node.yaml
+  bulkhead why 'nodes "a" is forbidden: node "b" is not allowed to modify node "a"'
+  grep '"code":403' audit.log | tail -1 | bulkhead why -`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeQuestion,
 		RunE:              c.run,
@@ -93,14 +91,6 @@ func newWhyCommand() *cobra.Command {
 		"server may take. All requests may take %d times as long.", whyRequests))
 	addOutputFlag(cmd, &c.output, "table", "json", "yaml")
 	return cmd
-}
-
-// programName returns how the user calls the program: kubectl runs its plugins as kubectl-NAME.
-func programName() string {
-	if name := filepath.Base(os.Args[0]); name == "kubectl-bulkhead" {
-		return "kubectl bulkhead"
-	}
-	return "bulkhead"
 }
 
 func (c *whyCommand) run(cmd *cobra.Command, args []string) error {

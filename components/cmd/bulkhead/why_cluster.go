@@ -22,10 +22,16 @@ import (
 // clusterFlags say which cluster to ask, as kubectl's flags of the same names do.
 type clusterFlags struct{ kubeconfig, context string }
 
-func (f *clusterFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "Your credentials. Without this flag, $KUBECONFIG, ~/.kube/config or "+
+// contextFlag is the name of the flag.
+const contextFlag = "context"
+
+func (f *clusterFlags) add(fs *pflag.FlagSet) { f.addFor(fs, "Your credentials.") }
+
+// addFor adds the flags. credentials says which ones the command needs.
+func (f *clusterFlags) addFor(fs *pflag.FlagSet, credentials string) {
+	fs.StringVar(&f.kubeconfig, "kubeconfig", "", credentials+" Without this flag, $KUBECONFIG, ~/.kube/config or "+
 		adminKubeconfig+".")
-	fs.StringVar(&f.context, "context", "", "The context of the kubeconfig. Without this flag, the current one.")
+	fs.StringVar(&f.context, contextFlag, "", "The context of the kubeconfig. Without this flag, the current one.")
 }
 
 // given is true if a flag names a cluster.
@@ -43,7 +49,7 @@ func (f *clusterFlags) loader() clientcmd.ClientConfig {
 func (f *clusterFlags) config(loader clientcmd.ClientConfig) (*rest.Config, error) {
 	config, err := loader.ClientConfig()
 	if err != nil && !f.given() {
-		config, err = anywhereOrAdminConfig("")
+		config, err = f.anywhereOrAdminConfig()
 	}
 	if err != nil {
 		return nil, err

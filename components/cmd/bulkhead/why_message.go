@@ -15,6 +15,8 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/auditlog"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
+	"github.com/bulkhead-k8s/bulkhead/components/rulebook"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 	"github.com/bulkhead-k8s/bulkhead/components/why"
 )
 
@@ -26,6 +28,10 @@ func (c *whyCommand) explain(cmd *cobra.Command, args []string) error {
 		if text, err = readText(cmd.InOrStdin()); err != nil {
 			return err
 		}
+	}
+	if r, is := rulebook.Find(rules.ID(strings.ToUpper(strings.TrimSpace(text)))); is {
+		return fmt.Errorf("cannot explain %s: it is the ID of a rule, not a message; run `%s rules %[1]s`", r.ID,
+			programName())
 	}
 	denial, event, err := parseText(text)
 	if err != nil {

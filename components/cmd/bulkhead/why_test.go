@@ -48,6 +48,8 @@ func TestWhyOfAMessage(t *testing.T) {
 		{"audit line", event, []string{"-"}, "Request:     system:node:a get secrets n/s\n", false},
 		{"json", "", []string{own, "-o", "json"}, `"id": "NR-NODE-1"`, false},
 		{"yaml", "", []string{own, "-o", "yaml"}, "outcome: denied\n", false},
+		{"a rule ID", "", []string{"NA-SECRET-1"}, "run `bulkhead rules NA-SECRET-1`", true},
+		{"a rule ID in lower case", "na-secret-1\n", []string{"-"}, "run `bulkhead rules NA-SECRET-1`", true},
 		{"no decision", "", []string{"hello"}, "cannot find a decision", true},
 		{"empty", "\n", []string{"-"}, "empty message", true},
 		{"too long", strings.Repeat("x", 9<<20), []string{"-"}, "longer than 8 MiB", true},

@@ -37,7 +37,8 @@ func apiServer(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch review := object.(type) {
 	case *authenticationv1.TokenReview:
-		fmt.Fprintf(w, `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview","status":{"authenticated":%v,"user":{"username":"robot"}}}`, review.Spec.Token == "good")
+		fmt.Fprintf(w, `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenReview",`+
+			`"status":{"authenticated":%v,"user":{"username":"robot"}}}`, review.Spec.Token == "good")
 	case *authorizationv1.SubjectAccessReview:
 		a, who := review.Spec.ResourceAttributes, review.Spec.User
 		may := a.Verb == "get" && a.Resource == "nodes" && a.Subresource == "metrics" && a.Name == "n" &&
@@ -214,7 +215,8 @@ func TestRun(t *testing.T) {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(r.audit)
-	if err != nil || strings.Count(string(text), "\n") != 12 || !strings.Contains(string(text), `"findings":["KA-AUD-1"]`) {
+	if err != nil || strings.Count(string(text), "\n") != 12 ||
+		!strings.Contains(string(text), `"findings":["KA-AUD-1"]`) {
 		t.Errorf("audit log (%v):\n%s", err, text)
 	}
 }

@@ -98,7 +98,8 @@ func TestProblems(t *testing.T) {
 		{"unknown resources are allowed: rejected", func(o *options) { o.unknown = "allow" },
 			[]string{`--unknown-resources is "allow", want deny or audit-on-newer-kubernetes`}},
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
-			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
+			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [CSIVolumeHealth ClusterTrustBundle ` +
+				`KubeletServiceAccountTokenForCredentialProviders PodCertificateRequest]`}},
 		{"only loopback is bound", func(o *options) { o.BindAddress = "0.0.0.0" },
 			[]string{`--bind-address is "0.0.0.0", want a loopback address`}},
 		{"ports differ", func(o *options) { o.HealthPort = o.SecurePort },
@@ -116,7 +117,8 @@ func TestProblems(t *testing.T) {
 		{"node scope is on where it is configured", func(o *options) { o.scope.custom = "a.example.com=label:x" },
 			[]string{"--node-scope-custom-resources is given without --node-scope"}},
 		{"custom resources can be read", func(o *options) { o.scope = scopeOptions{on: true, custom: "pods=field:x"} },
-			[]string{`--node-scope-custom-resources: custom resources of nodes: "pods=field:x": the resource is not a custom one`}},
+			[]string{`--node-scope-custom-resources: custom resources of nodes: "pods=field:x": ` +
+				`the resource is not a custom one`}},
 		{"every problem is reported", func(o *options) {
 			*o = options{Options: program.Options{Limits: webhook.Limits{InFlight: -1}, Logging: o.Logging}}
 		}, []string{

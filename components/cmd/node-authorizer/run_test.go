@@ -69,7 +69,9 @@ func apiServer(t *testing.T, begin <-chan struct{}, revoked *atomic.Bool) *httpt
 			fmt.Fprintf(w, `{"type":"ADDED","object":{"apiVersion":%q,"kind":%q,%s}}`+"\n", resource.version, resource.kind,
 				resource.object)
 		}
-		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", resource.version, resource.kind)
+		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,`+
+			`"metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n",
+			resource.version, resource.kind)
 		for !revoked.Load() && req.Context().Err() == nil {
 			fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"2"}}}`+"\n",
 				resource.version, resource.kind)
@@ -103,9 +105,11 @@ func TestRun(t *testing.T) {
 	askWith := func(credential, node, resource, want string) {
 		t.Helper()
 		review := fmt.Sprintf(
-			`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:node:%s","groups":["system:nodes"],
+			`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview",`+
+				`"spec":{"user":"system:node:%s","groups":["system:nodes"],
 			"extra":{"authentication.kubernetes.io/credential-id":[%q]},
-			"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":"n","name":"s"}}}`, node, credential, resource)
+			"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":"n","name":"s"}}}`,
+			node, credential, resource)
 		code, body, err := program.Post(t, program.TLS, webhookPath, review)
 		if err != nil || code != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %q (%v), want %q", node, code, body, err, want)

@@ -10,8 +10,6 @@ import (
 	"maps"
 	"net/http"
 
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -56,7 +54,7 @@ func newScopedEntry(ctx context.Context, c *config, v *view, reader *livelookup.
 			Objects: customread.New(v.client.CoreV1().RESTClient()), Unready: v.scopeUnready, Revoked: v.revokedSet(),
 		}),
 		Config: webhook.Config{
-			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule,
+			NodeName: nodescope.ClaimedNode, Limits: c.limits, LimitRule: limitRule,
 			Rules: nodescope.Rules, Registry: entry.registry, Entry: "node-scope", AuditOnly: c.extensions.notEnforced,
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
 		},
@@ -74,16 +72,6 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	w.Status = map[string]http.Handler{scopesync.SeenPath: scopesync.SeenHandler(e.view.seen)}
 	w.More = append(w.More, e.registry)
 	w.Background = append(w.Background, e.view.accounts.Run, e.view.unread.run, e.handler.Run)
-}
-
-// claimedNode gives all pods of a node one share of the limits. The authorizer finds out which node
-// a pod is on. Here the node name comes from the token, which the API server has verified.
-func claimedNode(u user.Info) (string, bool) {
-	claimed := u.GetExtra()[serviceaccount.NodeNameKey]
-	if len(claimed) != 1 {
-		return "", true
-	}
-	return claimed[0], true
 }
 
 // podConfirmer reads the pods of a node before the authorizer decides that a pod no longer exists.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/klog/v2"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/program/programtest"
@@ -21,13 +20,15 @@ import (
 
 // scopedReview is a SubjectAccessReview for the ServiceAccount "agent", with these token claims.
 func scopedReview(resource, name, extra string) string {
-	return fmt.Sprintf(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"system:serviceaccount:n:agent",
+	return fmt.Sprintf(`{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview",`+
+		`"spec":{"user":"system:serviceaccount:n:agent",
 		"groups":["system:serviceaccounts","system:serviceaccounts:n","system:authenticated"],"extra":{%s},
 		"resourceAttributes":{"verb":"get","version":"v1","resource":%q,"namespace":"n","name":%q}}}`, extra, resource, name)
 }
 
 func extraOf(pod, uid, node string) string {
-	return fmt.Sprintf(`"authentication.kubernetes.io/pod-name":[%q],"authentication.kubernetes.io/pod-uid":[%q],"authentication.kubernetes.io/node-name":[%q]`, pod, uid, node)
+	return fmt.Sprintf(`"authentication.kubernetes.io/pod-name":[%q],"authentication.kubernetes.io/pod-uid":[%q],`+
+		`"authentication.kubernetes.io/node-name":[%q]`, pod, uid, node)
 }
 
 // The program serves both paths. Neither decides requests of the other. Before the cluster is
@@ -65,7 +66,8 @@ func TestRunWithNodeScope(t *testing.T) {
 
 	ask(scopedPath, scopedReview("secrets", "s", mine), `"status":{"allowed":false,"reason":"[NS-SCOPE-1]"}`)
 	ask(scopedPath, scopedReview("secrets", "other", mine),
-		`"denied":true,"reason":"a pod on node 'node-1' is limited to what that node may do: no relationship found between node 'node-1' and this object [NA-SECRET-1] [NS-SCOPE-1]"`)
+		`"denied":true,"reason":"a pod on node 'node-1' is limited to what that node may do: `+
+			`no relationship found between node 'node-1' and this object [NA-SECRET-1] [NS-SCOPE-1]"`)
 	ask(scopedPath, scopedReview("configmaps", "x", mine), `"status":{"allowed":false,"reason":"[NS-PASS-1]"}`)
 	ask(scopedPath, scopedReview("secrets", "s", ""), `"denied":true,"reason":"the token names no pod [NS-IDENT-2]"`)
 	ask(scopedPath, scopedReview("secrets", "s", extraOf("p", "2", "node-1")),
@@ -82,7 +84,8 @@ func TestRunWithNodeScope(t *testing.T) {
 		`bulkhead_node_scope_beyond_share{kind="ServiceAccount",reason="values"} 0`,
 		`bulkhead_node_scope_beyond_share{kind="Pod",reason="values"} 0`,
 		`bulkhead_node_scope_view_lag_seconds `,
-		`bulkhead_authorization_decisions_total{decision="no-opinion",entry="node-scope",resource="secrets",rule="NS-SCOPE-1",verb="get"} 1`,
+		`bulkhead_authorization_decisions_total{decision="no-opinion",entry="node-scope",` +
+			`resource="secrets",rule="NS-SCOPE-1",verb="get"} 1`,
 		`bulkhead_authorization_decisions_total{decision="no-opinion",resource="secrets",rule="none",verb="get"} 1`,
 		`bulkhead_requests_in_flight{entry="node-scope"} 0`, `bulkhead_requests_in_flight 0`,
 	} {
@@ -122,23 +125,6 @@ func TestNodeScopeIsOff(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
-	}
-}
-
-func TestClaimedNodes(t *testing.T) {
-	for _, tc := range []struct {
-		extra map[string][]string
-		want  string
-	}{
-		{nil, ""},
-		{map[string][]string{"authentication.kubernetes.io/node-name": {"n"}}, "n"},
-		{map[string][]string{"authentication.kubernetes.io/node-name": {"n", "m"}}, ""},
-		{map[string][]string{"authentication.kubernetes.io/node-name": {}}, ""},
-	} {
-		// Requests without exactly one node name share one part of the limits.
-		if got, has := claimedNode(&user.DefaultInfo{Extra: tc.extra}); got != tc.want || !has {
-			t.Errorf("%v: got %q, %v", tc.extra, got, has)
-		}
 	}
 }
 

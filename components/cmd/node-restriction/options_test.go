@@ -85,7 +85,9 @@ func TestProblems(t *testing.T) {
 		{"the defaults have none", func(*options) {}, nil},
 		{"no policy file: accepted", func(o *options) { o.policyFile = "" }, nil},
 		{"a gate has to be known", func(o *options) { o.gates["Podcertificaterequest"] = true },
-			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [AllowInsecureKubeletCertificateSigningRequests CSIVolumeHealth PodCertificateRequest RecoverVolumeExpansionFailure ServiceAccountNodeAudienceRestriction]`}},
+			[]string{`--feature-gates: unknown gate "Podcertificaterequest", want [` +
+				`AllowInsecureKubeletCertificateSigningRequests CSIVolumeHealth PodCertificateRequest ` +
+				`RecoverVolumeExpansionFailure ServiceAccountNodeAudienceRestriction]`}},
 		{"the API server has audiences", func(o *options) { o.apiAudiences = nil },
 			[]string{"--api-audiences is [], want audiences"}},
 		{"an audience has a name", func(o *options) { o.apiAudiences = []string{"a", ""} },

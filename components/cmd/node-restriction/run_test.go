@@ -60,23 +60,29 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 		name := filepath.Base(path)
 		fmt.Fprintf(w, `{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"n","name":%q,"uid":"1"},
-			"spec":{"nodeName":%q,"serviceAccountName":"a","volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"token"}}]}}]}}`, name, strings.TrimPrefix(name, "of-"))
+			"spec":{"nodeName":%q,"serviceAccountName":"a",`+
+			`"volumes":[{"name":"v","projected":{"sources":[{"serviceAccountToken":{"path":"token"}}]}}]}}`,
+			name, strings.TrimPrefix(name, "of-"))
 	default:
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"%s not found"}`, path)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure",`+
+			`"reason":"NotFound","code":404,"message":"%s not found"}`, path)
 	}
 }
 
 // watch sends a Node, an account with a scope, or nothing. Then it sends bookmarks.
 func (s *apiServer) watch(w http.ResponseWriter, req *http.Request, kind string) {
 	if kind == "Node" {
-		fmt.Fprintln(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"me","resourceVersion":"1"}}}`)
+		fmt.Fprintln(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"Node",`+
+			`"metadata":{"name":"me","resourceVersion":"1"}}}`)
 	}
 	if kind == "ServiceAccount" {
-		fmt.Fprintln(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"namespace":"n","name":"a","resourceVersion":"1",
+		fmt.Fprintln(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ServiceAccount",
+			"metadata":{"namespace":"n","name":"a","resourceVersion":"1",
 			"annotations":{"bulkhead.dev/node-scoped-resources":"nodes,widgets.example.com"}}}}`)
 	}
-	fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,"metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", kind)
+	fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,`+
+		`"metadata":{"resourceVersion":"2","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", kind)
 	for !s.away.Load() && req.Context().Err() == nil {
 		fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":%q,"metadata":{"resourceVersion":"2"}}}`+"\n",
 			kind)
@@ -124,8 +130,10 @@ func tokenBy(user, node string) string {
 		"resource":{"group":"","version":"v1","resource":"serviceaccounts"},"subResource":"token",
 		"requestKind":{"group":"authentication.k8s.io","version":"v1","kind":"TokenRequest"},
 		"requestResource":{"group":"","version":"v1","resource":"serviceaccounts"},"requestSubResource":"token",
-		"name":"a","namespace":"n","operation":"CREATE","userInfo":{"username":%q,"groups":["system:nodes","system:authenticated"]},
-		"object":{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1","metadata":{"name":"a","namespace":"n"},"spec":{
+		"name":"a","namespace":"n","operation":"CREATE",
+		"userInfo":{"username":%q,"groups":["system:nodes","system:authenticated"]},
+		"object":{"kind":"TokenRequest","apiVersion":"authentication.k8s.io/v1",
+			"metadata":{"name":"a","namespace":"n"},"spec":{
 			"audiences":["https://kubernetes.default.svc.cluster.local"],"expirationSeconds":3607,
 			"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"of-%s","uid":"1"}}},
 		"oldObject":null,"dryRun":false,"options":{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1"}}}`, user, node)

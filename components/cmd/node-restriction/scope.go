@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -63,7 +61,7 @@ func newScopedEntry(ctx context.Context, c *config, client *kubeclient.Client, n
 		Reviewer: inTime(e.reviewer.Review),
 		Untyped:  declaredIn(c.scope.custom),
 		Config: webhook.Config{
-			NodeName: claimedNode, Limits: c.limits, LimitRule: limitRule,
+			NodeName: nodescope.ClaimedNode, Limits: c.limits, LimitRule: limitRule,
 			Rules:    slices.Concat(nodescope.Rules, scopeadmission.Rules, noderestriction.Rules),
 			Registry: e.registry, Entry: "node-scope", AuditOnly: c.notEnforced,
 			Logger: klog.FromContext(ctx), Clock: clock.RealClock{},
@@ -84,17 +82,6 @@ func (e *scopedEntry) addTo(w *program.Webhook) {
 	})}
 	w.More = append(w.More, e.registry)
 	w.Background = append(w.Background, e.scopes.Run, e.handler.Run)
-}
-
-// claimedNode returns the node name of the bound token, so that all pods of one node share one
-// limit. The API server has checked the token. The policy, and not this function, decides which
-// node the pod is on.
-func claimedNode(u user.Info) (string, bool) {
-	claimed := u.GetExtra()[serviceaccount.NodeNameKey]
-	if len(claimed) != 1 {
-		return "", true
-	}
-	return claimed[0], true
 }
 
 func declaredIn(custom nodescope.Declarations) func(schema.GroupResource) bool {

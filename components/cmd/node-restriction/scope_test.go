@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apiserver/pkg/authentication/user"
-
 	"github.com/bulkhead-k8s/bulkhead/components/nodescope"
 )
 
@@ -24,8 +22,10 @@ func updateBy(claimed, pod, kind, object string) string {
 	}
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"7",
 		"kind":{"group":%[1]q,"version":%[2]q,"kind":%[3]q},"resource":{"group":%[1]q,"version":%[2]q,"resource":%[4]q},
-		"name":"x","operation":"UPDATE","userInfo":{"username":"system:serviceaccount:n:a","groups":["system:serviceaccounts","system:authenticated"],
-			"extra":{"authentication.kubernetes.io/pod-name":[%[5]q],"authentication.kubernetes.io/pod-uid":["1"],"authentication.kubernetes.io/node-name":[%[6]q]}},
+		"name":"x","operation":"UPDATE",
+		"userInfo":{"username":"system:serviceaccount:n:a","groups":["system:serviceaccounts","system:authenticated"],
+			"extra":{"authentication.kubernetes.io/pod-name":[%[5]q],"authentication.kubernetes.io/pod-uid":["1"],
+				"authentication.kubernetes.io/node-name":[%[6]q]}},
 		"object":%[7]s,"oldObject":%[7]s,"dryRun":false}}`, group, version, kind, what, pod, claimed, object)
 }
 
@@ -78,8 +78,10 @@ func TestRunWithNodeScope(t *testing.T) {
 	r.askAt(t, webhookPath, markedBy("system:node:me"), `[NS-WRITE-3]`)
 
 	for _, want := range []string{
-		`bulkhead_admission_reviews_total{decision="deny",entry="node-scope",operation="UPDATE",resource="nodes",rule="NS-ADMIT-1",subresource=""} 2`,
-		`bulkhead_admission_reviews_total{decision="deny",operation="UPDATE",resource="serviceaccounts",rule="NS-WRITE-3",subresource=""} 1`,
+		`bulkhead_admission_reviews_total{decision="deny",entry="node-scope",` +
+			`operation="UPDATE",resource="nodes",rule="NS-ADMIT-1",subresource=""} 2`,
+		`bulkhead_admission_reviews_total{decision="deny",` +
+			`operation="UPDATE",resource="serviceaccounts",rule="NS-WRITE-3",subresource=""} 1`,
 		`bulkhead_requests_in_flight{entry="node-scope"} 0`, `bulkhead_requests_in_flight 0`,
 	} {
 		r.Await(t, "/metrics", want)
@@ -95,9 +97,12 @@ func TestRunWithNodeScope(t *testing.T) {
 // markedBy returns the review of an update that gives an account a scope.
 func markedBy(who string) string {
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"7",
-		"kind":{"group":"","version":"v1","kind":"ServiceAccount"},"resource":{"group":"","version":"v1","resource":"serviceaccounts"},
-		"name":"a","namespace":"n","operation":"UPDATE","userInfo":{"username":%q,"groups":["system:nodes","system:authenticated"]},
-		"object":{"kind":"ServiceAccount","apiVersion":"v1","metadata":{"name":"a","annotations":{"bulkhead.dev/node-scoped-resources":""}}},
+		"kind":{"group":"","version":"v1","kind":"ServiceAccount"},
+		"resource":{"group":"","version":"v1","resource":"serviceaccounts"},
+		"name":"a","namespace":"n","operation":"UPDATE",
+		"userInfo":{"username":%q,"groups":["system:nodes","system:authenticated"]},
+		"object":{"kind":"ServiceAccount","apiVersion":"v1",
+			"metadata":{"name":"a","annotations":{"bulkhead.dev/node-scoped-resources":""}}},
 		"oldObject":{"kind":"ServiceAccount","apiVersion":"v1","metadata":{"name":"a"}},"dryRun":false}}`, who)
 }
 
@@ -136,21 +141,6 @@ func TestScopeOptions(t *testing.T) {
 	} {
 		if _, err := parse(strings.Fields(tc.args)...); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", tc.args, err, tc.want)
-		}
-	}
-}
-
-func TestClaimedNode(t *testing.T) {
-	const key = "authentication.kubernetes.io/node-name"
-	for _, tc := range []struct {
-		extra map[string][]string
-		want  string
-	}{
-		{map[string][]string{key: {"me"}}, "me"}, {nil, ""}, {map[string][]string{key: {}}, ""},
-		{map[string][]string{key: {"me", "other"}}, ""},
-	} {
-		if got, reviewed := claimedNode(&user.DefaultInfo{Extra: tc.extra}); got != tc.want || !reviewed {
-			t.Errorf("%v: %q, %v", tc.extra, got, reviewed)
 		}
 	}
 }

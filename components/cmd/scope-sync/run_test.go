@@ -132,7 +132,8 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if resource == "serviceaccounts" {
-		fmt.Fprint(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"namespace":"ns","name":"agent","uid":"1","resourceVersion":"1",
+		fmt.Fprint(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ServiceAccount",
+			"metadata":{"namespace":"ns","name":"agent","uid":"1","resourceVersion":"1",
 			"annotations":{"bulkhead.dev/node-scoped-resources":"pods"}}}}`+"\n")
 	}
 	for end := `"annotations":{"k8s.io/initial-events-end":"true"},`; req.Context().Err() == nil; end = "" {
@@ -146,8 +147,10 @@ func (h *host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (h *host) metrics(w io.Writer) {
 	authorization, _ := os.ReadFile(h.options.authorization)
 	admission, _ := apiserver.ManifestsHash(filepath.Dir(h.options.admission))
-	fmt.Fprintf(w, "apiserver_authorization_config_controller_last_config_info{apiserver_id_hash=\"sha256:1\",hash=\"sha256:%x\"} 1\n", sha256.Sum256(authorization))
-	fmt.Fprintf(w, "apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash=\"sha256:1\",hash=%q,plugin=\"ValidatingAdmissionWebhook\"} 1\n", admission)
+	fmt.Fprintf(w, "apiserver_authorization_config_controller_last_config_info{"+
+		"apiserver_id_hash=\"sha256:1\",hash=\"sha256:%x\"} 1\n", sha256.Sum256(authorization))
+	fmt.Fprintf(w, "apiserver_manifest_admission_config_controller_last_config_info{"+
+		"apiserver_id_hash=\"sha256:1\",hash=%q,plugin=\"ValidatingAdmissionWebhook\"} 1\n", admission)
 }
 
 func (h *host) take(resource, body string) {

@@ -74,6 +74,7 @@ func TestExitCode(t *testing.T) {
 		"failed: error":                 {spec(isolationreport.Failed, "", false), errNotHeld},
 		"attack that succeeded: error":  {spec(isolationreport.Failed, "T3", true), errNotHeld},
 		"attack at the limit: no error": {spec(isolationreport.TimedOut, "T3", false), nil},
+		"unclear and failed: error":     {spec(isolationreport.Failed, "T3", false), errNotHeld},
 	} {
 		dir := t.TempDir()
 		one := isolationreport.NewResults("nodeauthorizer", "any", time.Now(), time.Minute)

@@ -1,0 +1,53 @@
+// Copyright The Bulkhead Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestContextSelectsTheCluster: the current context of the kubeconfig names another API server than the
+// context "second".
+func TestContextSelectsTheCluster(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	text := `{"apiVersion":"v1","kind":"Config","current-context":"first","contexts":[` +
+		`{"name":"first","context":{"cluster":"first"}},{"name":"second","context":{"cluster":"second"}}],"clusters":[` +
+		`{"name":"first","cluster":{"server":"` + closed.URL + `"}},` +
+		`{"name":"second","cluster":{"server":"` + server.URL + `"}}]}`
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", kubeconfig)
+	for _, command := range []string{"doctor", "audit", "status --cluster"} {
+		for context, asked := range map[string]bool{"": false, "--context=first": false, "--context=second": true,
+			"--kubeconfig=" + kubeconfig + " --context=second": true, "--context=third": false} {
+			requests.Store(0)
+			root := newRootCommand()
+			root.SetOut(&strings.Builder{})
+			root.SetErr(&strings.Builder{})
+			root.SetArgs(strings.Fields(command + " " + context))
+			err := root.ExecuteContext(t.Context())
+			if err == nil || (requests.Load() > 0) != asked {
+				t.Errorf("%s %s: %d requests, error %v", command, context, requests.Load(), err)
+			}
+			if absent := context == "--context=third"; absent != strings.Contains(err.Error(), `"third" does not exist`) {
+				t.Errorf("%s %s: error %v", command, context, err)
+			}
+		}
+	}
+}
