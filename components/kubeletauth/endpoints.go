@@ -88,8 +88,7 @@ func rareEndpointOf(first string) *endpoint {
 	return &unknownEndpoint
 }
 
-// attempts are the rights to ask for, by verb. They are created once, so that a request does not
-// allocate.
+// attempts are the rights to ask for, by verb. They are created once, not for each request.
 type attempts [verbCount][]Attributes
 
 func ask(subresources ...string) attempts {

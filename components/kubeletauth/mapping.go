@@ -18,8 +18,7 @@ import (
 // as much: GET for HEAD, and POST for an upgrade. A request that can exec, attach, forward, run or
 // upgrade always needs a right to verb create, on a subresource other than nodes/proxy.
 //
-// Map is safe for concurrent use. It does not allocate for a request that it does not deny, if the
-// request has no RawPath.
+// Map is safe for concurrent use.
 func (m Mode) Map(r Request) (Mapping, *rules.Decision) {
 	if refusal := checkMethod(r.Method); refusal != nil {
 		return Mapping{}, refusal

@@ -196,14 +196,3 @@ func TestStreams(t *testing.T) {
 		}
 	}
 }
-
-func TestMapDoesNotAllocate(t *testing.T) {
-	for _, path := range []string{"/metrics/resource", "/exec/ns/pod/uid/c", "/logs/pods/ns_pod_uid/c/0.log", "/a", "//"} {
-		for _, mode := range []Mode{Compat, Strict} {
-			r := Request{Method: "GET", Path: path}
-			if n := testing.AllocsPerRun(100, func() { _, _ = mode.Map(r) }); n != 0 {
-				t.Errorf("%s, %v: allocates %v times", path, mode, n)
-			}
-		}
-	}
-}

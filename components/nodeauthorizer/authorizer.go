@@ -17,8 +17,7 @@ import (
 )
 
 // Authorizer decides what nodes may do. It is safe for concurrent use if its Relations are safe for
-// concurrent use. It does not allocate memory when it allows a request that is passed as a pointer
-// to an AttributesRecord. It keeps no record of its decisions.
+// concurrent use. It keeps no record of its decisions.
 type Authorizer struct {
 	mode      Mode
 	features  Features

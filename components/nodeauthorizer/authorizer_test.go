@@ -14,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer/graph"
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestDefault(t *testing.T) { run(t, defaultRows()) }
@@ -122,50 +121,6 @@ func TestVersionDoesNotMatter(t *testing.T) {
 		if diff := cmp.Diff(answer{authorizer.DecisionAllow, "[NA-LEASE-3]", nil},
 			answer{decision, reason, err}); diff != "" {
 			t.Errorf("version %q (-want +got):\n%s", version, diff)
-		}
-	}
-}
-
-func TestToAllowDoesNotAllocate(t *testing.T) {
-	for _, mode := range []Mode{Compat, Strict} {
-		z := newIn(mode, DefaultFeatures())
-		for _, tc := range allRows() {
-			if tc.effect != allowed {
-				continue
-			}
-			var a authorizer.Attributes = tc.attributes()
-			ctx := t.Context()
-			if n := testing.AllocsPerRun(100, func() { _ = z.Decide(ctx, a) }); n != 0 {
-				t.Errorf("%s allocates %v times", tc.name, n)
-			}
-		}
-	}
-}
-
-// With every optional rule on, an allowed request still does not allocate memory.
-func TestToAllowDoesNotAllocateWithEveryRule(t *testing.T) {
-	for _, mode := range []rules.Mode{rules.Audit, rules.Enforce} {
-		modes := every(mode)
-		tried, findings := 0, 0
-		z := New(Config{
-			Mode: Strict, Features: DefaultFeatures(), Relations: relations{GraphOptions(modes, false)}, Modes: modes,
-			Refresher: noNews{}, Unready: never,
-		})
-		for _, a := range everyRequest() {
-			var asked authorizer.Attributes = a
-			ctx := t.Context()
-			d := z.Decide(ctx, asked)
-			findings += len(d.Findings)
-			if !d.Allowed() || len(d.Findings) > 0 {
-				continue
-			}
-			tried++
-			if n := testing.AllocsPerRun(100, func() { _ = z.Decide(ctx, asked) }); n != 0 {
-				t.Errorf("%v: %+v allocates %v times", mode, a, n)
-			}
-		}
-		if tried < 100 || (findings == 0) == (mode == rules.Audit) {
-			t.Errorf("%v: %d allowances tried, %d findings", mode, tried, findings)
 		}
 	}
 }

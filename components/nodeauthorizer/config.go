@@ -25,10 +25,9 @@ const (
 // Relations knows which objects are related to which node. It must be safe for concurrent use.
 type Relations interface {
 	// Relation returns whether an object bound to the node refers to this object, so that the node
-	// may read it. It also returns which optional rule, if any, applies to that relation. It must
-	// not allocate memory.
+	// may read it. It also returns which optional rule, if any, applies to that relation.
 	Relation(node string, kind graph.Kind, namespace, name string) graph.Relation
-	// Registered reports whether a Node object of that name exists. It must not allocate memory.
+	// Registered reports whether a Node object of that name exists.
 	Registered(node string) bool
 }
 
@@ -57,18 +56,15 @@ type Config struct {
 	// Modes are the modes of the optional rules. A rule that is missing is off. Some of these rules
 	// are decided by Relations: create the graph with [GraphOptions] of the same modes.
 	Modes map[rules.ID]rules.Mode
-	// Revoked returns the currently revoked credentials. It may be nil. It must not allocate
-	// memory.
+	// Revoked returns the currently revoked credentials. It may be nil.
 	Revoked func() *revocationlist.Set
 	// Unready returns why Relations must not be used, as the end of a sentence: it has not seen the
 	// whole cluster yet, or it is out of date. While the reason is not empty, every node request
-	// gets NoOpinion. If Unready is nil, every node request gets NoOpinion. It must not allocate
-	// memory to return the empty string.
+	// gets NoOpinion. If Unready is nil, every node request gets NoOpinion.
 	Unready func() (why string)
 	// NewerServer reports whether the API server has a newer minor version than these rules know. In
 	// Strict mode, a request for a resource without a rule then gets NoOpinion and a finding, not
-	// Deny. It must be false if the version is not known. If it is nil, the version is known. It must
-	// not allocate memory.
+	// Deny. It must be false if the version is not known. If it is nil, the version is known.
 	NewerServer func() bool
 }
 

@@ -136,22 +136,3 @@ func TestRevokedCredentialGetsNoNewCertificate(t *testing.T) {
 		}
 	}
 }
-
-func TestCredentialsAreCheckedWithoutAllocation(t *testing.T) {
-	set, err := revocationlist.Decode(stolenID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z := New(Config{
-		Mode: Strict, Features: DefaultFeatures(), Modes: map[rules.ID]rules.Mode{"NA-REVOKE-1": rules.Enforce},
-		Unready: never,
-		Revoked: func() *revocationlist.Set { return set },
-	})
-	a := &request{User: holder(goodID), Verb: "get", APIGroup: "coordination.k8s.io", Resource: "leases",
-		Namespace: "kube-node-lease", Name: "node0", ResourceRequest: true}
-	var d rules.Decision
-	allocations := testing.AllocsPerRun(100, func() { d = z.Decide(t.Context(), a) })
-	if allocations != 0 || !d.Allowed() {
-		t.Errorf("%v allocations, effect %v", allocations, d.Effect)
-	}
-}

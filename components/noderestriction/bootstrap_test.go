@@ -206,7 +206,8 @@ func TestBootstrapOthers(t *testing.T) {
 			write: write("", admission.Create, "certificatesigningrequests", "", request, nil,
 				who("x", "system:bootstrappers:x")),
 			by: "NR-BOOT-1", says: deniedSigning +
-				`user "x" can only request certificates from the signer kubernetes.io/kube-apiserver-client-kubelet, not from "" [NR-BOOT-1]`},
+				`user "x" can only request certificates from the signer ` +
+				`kubernetes.io/kube-apiserver-client-kubelet, not from "" [NR-BOOT-1]`},
 		{name: "update by a bootstrapper: admitted",
 			write: write("", admission.Update, "certificatesigningrequests", "", request, request, as(bootstrapToken()))},
 		{name: "node created by a bootstrapper: admitted",

@@ -192,7 +192,8 @@ func TestServingCertificatesOfControlPlanes(t *testing.T) {
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
 		{name: "address of a control-plane node without its label: denied", write: own, by: "NR-CSR-2",
 			says: deniedSigning +
-				`subjectAltName "10.0.0.1" is the API server's, and node "me" has no label node-role.kubernetes.io/control-plane [NR-CSR-2]`},
+				`subjectAltName "10.0.0.1" is the API server's, ` +
+				`and node "me" has no label node-role.kubernetes.io/control-plane [NR-CSR-2]`},
 	})
 	c.nodes["me"].Labels["node-role.kubernetes.io/control-plane"] = ""
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{{name: "address of a control-plane node with its label: allowed",

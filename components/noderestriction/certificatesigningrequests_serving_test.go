@@ -141,7 +141,8 @@ func TestServingCertificatesNeedTheNode(t *testing.T) {
 	run(t, restrict(c, enforce("NR-CSR-2")), []row{
 		{name: "serving certificate before the Node exists: denied", write: request, by: "NR-CSR-2",
 			says: deniedSigning +
-				`node "me" is not registered yet, and can have a serving certificate once its addresses are in the status of its Node [NR-CSR-2]`},
+				`node "me" is not registered yet, ` +
+				`and can have a serving certificate once its addresses are in the status of its Node [NR-CSR-2]`},
 	})
 	run(t, restrict(c), []row{{name: "rule off, serving certificate before the Node exists: allowed", write: request}})
 	c.err = errors.New("timeout")

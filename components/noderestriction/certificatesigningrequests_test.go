@@ -157,7 +157,9 @@ func TestCertificatesThatCannotBeRead(t *testing.T) {
 
 func TestOtherSigners(t *testing.T) {
 	const says = deniedSigning +
-		`node "me" can only request certificates of the signers kubernetes.io/kubelet-serving and kubernetes.io/kube-apiserver-client-kubelet, not of "kubernetes.io/kube-apiserver-client" [NR-CSR-4]`
+		`node "me" can only request certificates of the signers ` +
+		`kubernetes.io/kubelet-serving and kubernetes.io/kube-apiserver-client-kubelet, ` +
+		`not of "kubernetes.io/kube-apiserver-client" [NR-CSR-4]`
 	other := signs("kubernetes.io/kube-apiserver-client", signed(t))
 	run(t, restrict(aCluster(), enforce("NR-CSR-4")), []row{
 		{name: "other signer at bootstrap: denied", write: other, by: "NR-CSR-4", says: says},

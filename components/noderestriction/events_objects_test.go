@@ -15,7 +15,8 @@ import (
 
 const (
 	notAbout     = `node "me" can only write events about itself, its own pods, and objects that they bring to it`
-	notNamespace = `node "me" can only write an event in the namespace of the object that it is about, and in default for one without`
+	notNamespace = `node "me" can only write an event in the namespace of the object that it is about, ` +
+		`and in default for one without`
 )
 
 func regarding(version, kind, namespace, name, uid string) func(*corev1.Event) {

@@ -18,7 +18,8 @@ func TestMirrorPodName(t *testing.T) {
 	named := func(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Name = name } }
 	refused := func(name string) string {
 		return `pods "` + name +
-			`" is forbidden: node "me" can only create mirror pods whose names end in -me and that have no finalizers [NR-MIRROR-5]`
+			`" is forbidden: node "me" can only create mirror pods whose names end in -me ` +
+			`and that have no finalizers [NR-MIRROR-5]`
 	}
 	lasting := func(p *corev1.Pod) { p.Finalizers = []string{"example.com/never"} }
 	run(t, restrict(aCluster(), gated()), []row{
@@ -44,7 +45,9 @@ func affine(affinity corev1.Affinity) podEdit {
 
 func TestMirrorPodScheduling(t *testing.T) {
 	const says = aboutStatic + `node "me" cannot create mirror pods with `
-	anti := corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelOSStable}}}}
+	anti := corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: corev1.LabelOSStable}},
+	}}
 	group := func(p *corev1.Pod) {
 		p.Spec.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: ptr.To("training")}
 	}

@@ -70,12 +70,14 @@ func keys(all ...string) map[string]string {
 const (
 	aboutMirror = `pods "static-me" is forbidden: node "me" `
 	notListed   = aboutMirror +
-		`can only create mirror pods with labels that the annotation node.kubernetes.io/mirror.allowed-label-keys of namespace "kube-system" lists, and it does not list `
+		`can only create mirror pods with labels that the annotation node.kubernetes.io/mirror.allowed-label-keys ` +
+		`of namespace "kube-system" lists, and it does not list `
 )
 
 func TestMirrorPodNamespace(t *testing.T) {
 	const says = aboutMirror +
-		`can only create mirror pods in namespaces that have the annotation node.kubernetes.io/mirror.allowed, and "kube-system" does not [NR-MIRROR-1]`
+		`can only create mirror pods in namespaces that have the annotation ` +
+		`node.kubernetes.io/mirror.allowed, and "kube-system" does not [NR-MIRROR-1]`
 	for value, by := range map[string]string{"true": "", "": "", "anything": "", "false": "NR-MIRROR-1"} {
 		opted := annotated(aCluster(), map[string]string{"node.kubernetes.io/mirror.allowed": value})
 		run(t, restrict(opted, gated(optIn)),

@@ -134,25 +134,22 @@ func TestUpstreamsLabelsWithoutAList(t *testing.T) {
 			run(t, r, []row{
 				{"a label of one's own may be set", register(label("x", ""), tainted(aTaint("any", "", "NoSchedule"))), "", 0, ""},
 				{"a role may not", register(label("node-role.kubernetes.io/x", "")), "NR-NODE-3", 0,
-					`nodes "me" is forbidden: node "me" is not allowed to set the following labels: node-role.kubernetes.io/x [NR-NODE-3]`},
+					`nodes "me" is forbidden: ` +
+						`node "me" is not allowed to set the following labels: node-role.kubernetes.io/x [NR-NODE-3]`},
 			})
 		})
 	}
 }
 
-func TestAnUnchangedNodeCostsNothing(t *testing.T) {
+func TestUnchangedNodeIsAdmitted(t *testing.T) {
 	c := aCluster()
 	r := withPolicy(t, c, "allowedLabels: []\nallowedTaints: []\nstickyTaints: [a]\nmachines: [{name: \"m*\", labels: "+
 		"{a: b}}]")
 	old, node := aNode("me"), aNode("me")
 	q := &request{Attributes: write("me", admission.Update, "nodes", "status", node, old), node: "me",
 		configuration: r.config.Configuration()}
-	if n := testing.AllocsPerRun(100, func() {
-		if r.reviewConfiguredNode(t.Context(), q, old, node) != nil {
-			t.Error("refused")
-		}
-	}); n > 0 {
-		t.Errorf("%v allocations", n)
+	if refused := r.reviewConfiguredNode(t.Context(), q, old, node); refused != nil {
+		t.Error(refused.Reason())
 	}
 }
 

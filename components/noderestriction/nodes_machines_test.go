@@ -13,7 +13,8 @@ import (
 func TestMachineTable(t *testing.T) {
 	const (
 		pool   = "example.com/pool"
-		labels = `nodes "me" is forbidden: node "me" is not allowed to set other labels than the machine table has for "m*": example.com/pool [NR-MACHINE-2]`
+		labels = `nodes "me" is forbidden: ` +
+			`node "me" is not allowed to set other labels than the machine table has for "m*": example.com/pool [NR-MACHINE-2]`
 	)
 	table := "machines:\n- {name: \"m*\", labels: {example.com/pool: pii}, taints: [{key: dedicated, value: pii, " +
 		"effect: NoSchedule}]}\n"
@@ -21,7 +22,9 @@ func TestMachineTable(t *testing.T) {
 	change := func(from, to string) admission.Attributes {
 		return write("me", admission.Update, "nodes", "status", aNode("me", label(pool, to)), aNode("me", label(pool, from)))
 	}
-	const lacks = `nodes "me" is forbidden: node "me" must be registered with the taints that the machine table has for "m*": dedicated=pii:NoSchedule [NR-MACHINE-1]`
+	const lacks = `nodes "me" is forbidden: ` +
+		`node "me" must be registered with the taints that the machine table has for "m*": ` +
+		`dedicated=pii:NoSchedule [NR-MACHINE-1]`
 	c := newHere()
 	run(t, withPolicy(t, c, table), []row{
 		{"with the taints of its row it may register", register(tainted(pii)), "", 0, ""},

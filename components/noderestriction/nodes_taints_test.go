@@ -50,8 +50,10 @@ func TestConfiguredTaints(t *testing.T) {
 
 func TestStickyTaints(t *testing.T) {
 	const (
-		missing = `nodes "me" is forbidden: node "me" had taints that it must be registered with again: %s (give them to the kubelet, or have an administrator run: bulkhead taints clear me) [NR-STICKY-1]`
-		policy  = "stickyTaints: [compromised, \"dedicated*\"]\nallowedTaints: []"
+		missing = `nodes "me" is forbidden: ` +
+			`node "me" had taints that it must be registered with again: %s ` +
+			`(give them to the kubelet, or have an administrator run: bulkhead taints clear me) [NR-STICKY-1]`
+		policy = "stickyTaints: [compromised, \"dedicated*\"]\nallowedTaints: []"
 	)
 	bad, pii := aTaint("compromised", "yes", "NoSchedule"), aTaint("dedicated", "pii", "NoExecute")
 	gone := newHere()
@@ -151,7 +153,9 @@ func TestRecreatedNodeWithoutItsStickyTaint(t *testing.T) {
 	}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
 		{"it writes no status", update(), "NR-STICKY-2", 0,
-			`nodes "me" is forbidden: node "me" was registered again without taints that it had: compromised:NoExecute (an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
+			`nodes "me" is forbidden: ` +
+				`node "me" was registered again without taints that it had: compromised:NoExecute ` +
+				`(an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
 		{"it does once the taint is back, though the memory is behind", update(bad), "", 0, ""},
 	})
 	run(t, withPolicy(t, c, "stickyTaints: [other]"), []row{{"it does once the key is not marked", update(), "", 0, ""}})
@@ -161,7 +165,9 @@ func TestRecreatedNodeWithoutItsStickyTaint(t *testing.T) {
 	c.histories["me"] = NodeHistory{Taints: []corev1.Taint{bad}, UID: "before"}
 	run(t, withPolicy(t, c, "stickyTaints: [compromised]"), []row{
 		{"unrecorded Node, older record of the name: denied", update(), "NR-STICKY-2", 0,
-			`nodes "me" is forbidden: node "me" was registered again without taints that it had: compromised:NoExecute (an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
+			`nodes "me" is forbidden: ` +
+				`node "me" was registered again without taints that it had: compromised:NoExecute ` +
+				`(an administrator has to put them on the Node, or run: bulkhead taints clear me) [NR-STICKY-2]`},
 		{"with its taint it is written", update(bad), "", 0, ""},
 	})
 }
@@ -182,8 +188,11 @@ func TestManyStickyTaints(t *testing.T) {
 		}
 	}
 	const (
-		fresh  = `nodes "me" is forbidden: node "me" is not allowed to set more than 16 taints that are not remembered of it [NR-STICKY-3]`
-		marked = `nodes "me" is forbidden: node "me" is not allowed to set more than 16 taints that are marked as sticky, and %d of its own are remembered [NR-STICKY-3]`
+		fresh = `nodes "me" is forbidden: ` +
+			`node "me" is not allowed to set more than 16 taints that are not remembered of it [NR-STICKY-3]`
+		marked = `nodes "me" is forbidden: ` +
+			`node "me" is not allowed to set more than 16 taints that are marked as sticky, ` +
+			`and %d of its own are remembered [NR-STICKY-3]`
 	)
 	c := newHere()
 	r := withPolicy(t, c, `stickyTaints: ["pool/*"]`)

@@ -207,7 +207,9 @@ func TestVolumesOfOtherKindsInUse(t *testing.T) {
 	}
 	c := withVolumes()
 	uses(c, "default/mine", corev1.VolumeSource{FlexVolume: &corev1.FlexVolumeSource{Driver: "example.com/x"}})
-	c.volumes["pv-mine"].Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{FlexVolume: &corev1.FlexPersistentVolumeSource{Driver: "example.com/y"}}
+	c.volumes["pv-mine"].Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{
+		FlexVolume: &corev1.FlexPersistentVolumeSource{Driver: "example.com/y"},
+	}
 	run(t, restrict(c, enforce(by)),
 		[]row{{name: "flexvolumes: allowed",
 			write: changing("status", unchanged, inUse("example.com/x/v1", "example.com/y/pv-mine"))}})

@@ -44,8 +44,10 @@ func aClaim(edits ...claimEdit) *corev1.PersistentVolumeClaim {
 		},
 		Status: corev1.PersistentVolumeClaimStatus{
 			Phase: corev1.ClaimBound, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, Capacity: size,
-			AllocatedResources:               size,
-			AllocatedResourceStatuses:        map[corev1.ResourceName]corev1.ClaimResourceStatus{corev1.ResourceStorage: corev1.PersistentVolumeClaimNodeResizePending},
+			AllocatedResources: size,
+			AllocatedResourceStatuses: map[corev1.ResourceName]corev1.ClaimResourceStatus{
+				corev1.ResourceStorage: corev1.PersistentVolumeClaimNodeResizePending,
+			},
 			CurrentVolumeAttributesClassName: ptr.To("gold"),
 		},
 	}
@@ -123,9 +125,11 @@ var mayNotChange = map[string]claimEdit{
 	"metadata.name":         func(c *corev1.PersistentVolumeClaim) { c.Name = "x" },
 	"metadata.generateName": func(c *corev1.PersistentVolumeClaim) { c.GenerateName = "x" },
 	"metadata.namespace":    func(c *corev1.PersistentVolumeClaim) { c.Namespace = "x" },
-	"metadata.selfLink":     func(c *corev1.PersistentVolumeClaim) { c.SelfLink = "x" }, //nolint:staticcheck // a field is a field
-	"metadata.uid":          func(c *corev1.PersistentVolumeClaim) { c.UID = "x" },
-	"metadata.generation":   func(c *corev1.PersistentVolumeClaim) { c.Generation = 2 },
+	"metadata.selfLink": func(c *corev1.PersistentVolumeClaim) {
+		c.SelfLink = "x" //nolint:staticcheck // a field is a field
+	},
+	"metadata.uid":        func(c *corev1.PersistentVolumeClaim) { c.UID = "x" },
+	"metadata.generation": func(c *corev1.PersistentVolumeClaim) { c.Generation = 2 },
 	"metadata.creationTimestamp": func(c *corev1.PersistentVolumeClaim) {
 		c.CreationTimestamp = metav1.Time{}
 	},

@@ -76,13 +76,15 @@ func TestPodCertificates(t *testing.T) {
 				`PodCertificateRequest.Spec.NodeName="", which is not the requesting node "me" [NR-PCR-2]`},
 		{name: "UID of a deleted Node: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.NodeUID = "old" }), by: "NR-PCR-2", code: 500,
-			says: `PodCertificateRequest for pod "default/mine" names node UID "old", inconsistent with the running node ("me-uid") [NR-PCR-2]`},
+			says: `PodCertificateRequest for pod "default/mine" names node UID "old", ` +
+				`inconsistent with the running node ("me-uid") [NR-PCR-2]`},
 		{name: "deleted pod: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.PodName = "gone" }), by: "NR-PCR-3", code: 500,
 			says: `while retrieving pod "default/gone" named in the PodCertificateRequest: pods "gone" not found [NR-PCR-3]`},
 		{name: "recreated pod: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.PodUID = "old" }), by: "NR-PCR-3", code: 500,
-			says: `PodCertificateRequest for pod "default/mine" contains pod UID ("old") which differs from running pod "mine-uid" [NR-PCR-3]`},
+			says: `PodCertificateRequest for pod "default/mine" contains pod UID ("old") ` +
+				`which differs from running pod "mine-uid" [NR-PCR-3]`},
 		{name: "other node's pod: denied", write: createsCertificate(of("theirs")), by: "NR-PCR-3",
 			says: deniedCertificate +
 				`pod "default/theirs" is not running on node "me" named in the PodCertificateRequest [NR-PCR-3]`},
@@ -91,13 +93,16 @@ func TestPodCertificates(t *testing.T) {
 		{name: "other account: denied",
 			write: createsCertificate(func(s *spec) { s.ServiceAccountName = "admin" }), by: "NR-PCR-4",
 			says: deniedCertificate +
-				`PodCertificateRequest for pod "default/mine" contains serviceAccountName ("admin") that differs from running pod ("default") [NR-PCR-4]`},
+				`PodCertificateRequest for pod "default/mine" contains serviceAccountName ("admin") ` +
+				`that differs from running pod ("default") [NR-PCR-4]`},
 		{name: "deleted account: denied, may be retried",
 			write: createsCertificate(of("gone-account"), func(s *spec) { s.ServiceAccountName = "gone" }), by: "NR-PCR-4",
-			code: 500, says: `while retrieving service account "default/gone" named in the PodCertificateRequest: serviceaccounts "gone" not found [NR-PCR-4]`},
+			code: 500, says: `while retrieving service account "default/gone" named in the PodCertificateRequest: ` +
+				`serviceaccounts "gone" not found [NR-PCR-4]`},
 		{name: "recreated account: denied, may be retried",
 			write: createsCertificate(func(s *spec) { s.ServiceAccountUID = "old" }), by: "NR-PCR-4", code: 500,
-			says: `PodCertificateRequest for pod "default/mine" names service account UID "old", which differs from the running service account ("default-uid") [NR-PCR-4]`},
+			says: `PodCertificateRequest for pod "default/mine" names service account UID "old", ` +
+				`which differs from the running service account ("default-uid") [NR-PCR-4]`},
 		{name: "other signer: denied",
 			write: createsCertificate(func(s *spec) { s.SignerName = "example.com/admins" }), by: "NR-PCR-5",
 			says: deniedCertificate +
@@ -189,7 +194,8 @@ func TestGrantedSigners(t *testing.T) {
 	run(t, restrict(mineWith(), grants(&fakeAuthorizer{err: errors.New("timeout")})), []row{
 		{name: "failed lookup of the grant: denied", write: createsCertificate(), by: "NR-PCR-5",
 			says: deniedCertificate +
-				`error authorizing system:node:me to request podcertificaterequests for signer "example.com/pods": timeout [NR-PCR-5]`},
+				`error authorizing system:node:me to request podcertificaterequests ` +
+				`for signer "example.com/pods": timeout [NR-PCR-5]`},
 	})
 	run(t, restrict(mineWith()), []row{
 		{name: "no client to look up the grant: denied", write: createsCertificate(), by: "NR-PCR-5",
@@ -218,7 +224,8 @@ func TestPodCertificateAsProjected(t *testing.T) {
 	type spec = certificatesv1.PodCertificateRequestSpec
 	const by = "NR-PCR-7"
 	const says = deniedCertificate +
-		`pod "default/mine" does not mount a podCertificate projected volume with the maxExpirationSeconds and the user annotations of the request [NR-PCR-7]`
+		`pod "default/mine" does not mount a podCertificate projected volume ` +
+		`with the maxExpirationSeconds and the user annotations of the request [NR-PCR-7]`
 	short := projectedCertificate(podSigner)
 	short.Projected.Sources[1].PodCertificate.MaxExpirationSeconds = ptr.To(int32(3600))
 	short.Projected.Sources[1].PodCertificate.UserAnnotations = map[string]string{"example.com/role": "reader"}

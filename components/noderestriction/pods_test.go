@@ -44,7 +44,8 @@ func TestPodCreate(t *testing.T) {
 			write: createMirror(func(p *corev1.Pod) { p.Annotations[corev1.MirrorPodAnnotationKey] = "" })},
 		{name: "no mirror annotation: denied",
 			write: createMirror(func(p *corev1.Pod) { delete(p.Annotations, corev1.MirrorPodAnnotationKey) }), by: "NR-POD-1",
-			says: aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, node "me" can only create mirror pods [NR-POD-1]`},
+			says: aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, ` +
+				`node "me" can only create mirror pods [NR-POD-1]`},
 		{name: "bound to another node: denied",
 			write: createMirror(func(p *corev1.Pod) { p.Spec.NodeName = "other" }), by: "NR-POD-2",
 			says: aboutStatic + `node "me" can only create pods with spec.nodeName set to itself [NR-POD-2]`},
@@ -183,7 +184,8 @@ func TestMirrorPodCap(t *testing.T) {
 		{name: "pod that is not a mirror pod: denied by NR-POD-1",
 			write: createMirror(func(p *corev1.Pod) { p.Annotations = nil }),
 			by:    "NR-POD-1",
-			says:  aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, node "me" can only create mirror pods [NR-POD-1]`},
+			says: aboutStatic + `pod does not have "kubernetes.io/config.mirror" annotation, ` +
+				`node "me" can only create mirror pods [NR-POD-1]`},
 		{name: "status at the cap: allowed",
 			write: write("me", admission.Update, "pods", "status", aMirrorPod("me"), aMirrorPod("me"))},
 		{name: "delete at the cap: allowed", write: write("me", admission.Delete, "pods", "", nil, aMirrorPod("me"))},

@@ -77,7 +77,8 @@ func TestResourceSlices(t *testing.T) {
 			by:    "NR-SLICE-2", says: deleted},
 		{name: "delete other node's slice in a collection: denied",
 			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("other"), named("")), by: "NR-SLICE-2",
-			says: `resourceslices.resource.k8s.io "Unknown" is forbidden: can only delete ResourceSlice with the same NodeName as the requesting node [NR-SLICE-2]`},
+			says: `resourceslices.resource.k8s.io "Unknown" is forbidden: ` +
+				`can only delete ResourceSlice with the same NodeName as the requesting node [NR-SLICE-2]`},
 		{name: "delete slice for all nodes: denied",
 			write: write("me", admission.Delete, "resourceslices", "", nil, aSlice("")),
 			by:    "NR-SLICE-2", says: deleted},
@@ -149,7 +150,8 @@ func inPool(pool string) *resourcev1.ResourceSlice {
 func TestSlicePools(t *testing.T) {
 	const (
 		by    = "NR-SLICE-4"
-		about = `resourceslices.resource.k8s.io "slice" is forbidden: node "me" is not allowed to create a ResourceSlice in the pool `
+		about = `resourceslices.resource.k8s.io "slice" is forbidden: ` +
+			`node "me" is not allowed to create a ResourceSlice in the pool `
 	)
 	meta := metav1.ObjectMeta{Name: "slice"}
 	create := func(o runtime.Object) admission.Attributes {

@@ -184,7 +184,8 @@ func living(seconds int64, audiences ...string) *authenticationv1.TokenRequest {
 }
 
 func TestTokensAreOfThePodsAccount(t *testing.T) {
-	const says = `serviceaccounts "other" is forbidden: cannot bind token for serviceaccount "other" to pod running with different serviceaccount name. [NR-SA-5]`
+	const says = `serviceaccounts "other" is forbidden: ` +
+		`cannot bind token for serviceaccount "other" to pod running with different serviceaccount name. [NR-SA-5]`
 	others := asksFor(aToken(), named("other"))
 	cluster := mineWith(projectedToken("", 3607))
 	run(t, restrict(cluster, enforce("NR-SA-5")), []row{
@@ -197,7 +198,8 @@ func TestTokensAreOfThePodsAccount(t *testing.T) {
 	cluster.pods["default/mine"].Spec.ServiceAccountName = ""
 	run(t, restrict(cluster, enforce("NR-SA-5")), []row{
 		{name: "pod without an account: denied", write: asksFor(aToken()), by: "NR-SA-5",
-			says: `serviceaccounts "default" is forbidden: cannot bind token for serviceaccount "default" to pod running with different serviceaccount name. [NR-SA-5]`},
+			says: `serviceaccounts "default" is forbidden: ` +
+				`cannot bind token for serviceaccount "default" to pod running with different serviceaccount name. [NR-SA-5]`},
 	})
 }
 
@@ -268,7 +270,8 @@ func TestTokenLifeOfDrivers(t *testing.T) {
 	c.pods["default/mine"].Spec.Volumes = append(c.pods["default/mine"].Spec.Volumes, projectedToken("vault", 600))
 	run(t, restrict(c, bounded, enforced), []row{
 		{name: "failed lookup of the driver: denied", write: asksFor(living(4001, "vault")), by: "NR-SA-6",
-			says: deniedToken + `cannot tell how long a token the volumes of the pod may have: persistentvolumeclaims "gone" not found [NR-SA-6]`},
+			says: deniedToken + `cannot tell how long a token the volumes of the pod may have: ` +
+				`persistentvolumeclaims "gone" not found [NR-SA-6]`},
 		{name: "failed lookup, lifetime within the policy: allowed", write: asksFor(living(4000, "vault"))},
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // accountOf splits the user name of a ServiceAccount. The result isAccount is true for every
 // name with the prefix of ServiceAccounts. The result wellFormed is true for a name that an API
 // server can assign: the namespace is a label of RFC 1123, the account a DNS subdomain.
-// accountOf does not allocate.
 //
 // Source: k8s.io/apiserver/pkg/authentication/serviceaccount SplitUsername;
 // k8s.io/apimachinery/pkg/api/validation ValidateNamespaceName, ValidateServiceAccountName.
@@ -63,6 +63,14 @@ func readClaims(extra map[string][]string) claims {
 	default:
 		return claims{podName: podName, podUID: podUID, nodeName: nodeName, state: ofPod}
 	}
+}
+
+// ClaimedNode returns the node name in a pod's token, and true: every user has limits. The pods of
+// one node share them, and so do all users without exactly one node name. The API server has
+// verified the token. The policy checks whether the pod is really on that node.
+func ClaimedNode(u user.Info) (node string, limited bool) {
+	node, _ = claim(u.GetExtra(), serviceaccount.NodeNameKey)
+	return node, true
 }
 
 // claim returns the only value of a key, and an empty string if the key is absent. ok is false

@@ -28,12 +28,11 @@ type Config struct {
 	// denied.
 	Objects Objects
 	// Revoked returns the credentials that are revoked now. If it is nil, no credential is
-	// revoked. It must not allocate.
+	// revoked.
 	Revoked func() *revocationlist.Set
 	// Unready returns why Info and Node are not current, as the end of a sentence, or an empty
 	// string if they are. While the string is not empty, every account is denied. If Unready is
-	// nil, every account is always denied. It must not allocate when it returns an empty
-	// string.
+	// nil, every account is always denied.
 	Unready func() (why string)
 }
 
@@ -68,8 +67,7 @@ type noInfo struct{}
 func (noInfo) Account(string, string) (none Account, known bool) { return Account{}, false }
 func (noInfo) Pod(string, string) (none Pod, known bool)         { return Pod{}, false }
 
-// NodeInfo looks up accounts and pods. It should not allocate, and must be safe for concurrent
-// use.
+// NodeInfo looks up accounts and pods. It must be safe for concurrent use.
 type NodeInfo interface {
 	// Account returns what the annotations of a ServiceAccount say. known is false if the
 	// account does not exist, or if NodeInfo does not know whether it exists.

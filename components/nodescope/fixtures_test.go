@@ -35,10 +35,12 @@ type row struct {
 	reason string
 }
 
-const usualScope = "secrets,pods,pods/status,pods/eviction,pods/exec,nodes,nodes/status,nodes/proxy,leases.coordination.k8s.io,events," +
-	"deployments.apps,widgets.example.com,widgets.example.com/status,widgets.example.com/scale,gadgets.example.com,twins.example.com"
+const usualScope = "secrets,pods,pods/status,pods/eviction,pods/exec,nodes,nodes/status,nodes/proxy," +
+	"leases.coordination.k8s.io,events,deployments.apps," +
+	"widgets.example.com,widgets.example.com/status,widgets.example.com/scale,gadgets.example.com,twins.example.com"
 
-const usualCustom = "widgets.example.com=field:spec.node,gadgets.example.com=label:example.com/node,twins.example.com=field:metadata.name"
+const usualCustom = "widgets.example.com=field:spec.node," +
+	"gadgets.example.com=label:example.com/node,twins.example.com=field:metadata.name"
 
 // answer has all return values of Authorize.
 type answer struct {

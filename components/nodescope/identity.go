@@ -60,7 +60,7 @@ type identity struct {
 	why     string
 }
 
-// identify looks the user up. It does not allocate.
+// identify looks the user up.
 func identify(u user.Info, info NodeInfo) identity {
 	namespace, name, isAccount, wellFormed := accountOf(u.GetName())
 	who := identity{isAccount: isAccount, namespace: namespace, name: name}
@@ -134,7 +134,7 @@ var everything = Everything()
 // agree. The zero value is a user without a scope.
 type Identity struct{ known identity }
 
-// Identify looks the user up once. It does not allocate.
+// Identify looks the user up once.
 func Identify(u user.Info, info NodeInfo) Identity {
 	if u == nil {
 		return Identity{}

@@ -37,8 +37,7 @@ func (s *Scope) IsEmpty() bool {
 }
 
 // Covers reports whether the resource is in the scope. Self reviews never are. A review may ask
-// about "*", which is not a resource: it is in every scope that is not empty. Covers does not
-// allocate.
+// about "*", which is not a resource: it is in every scope that is not empty.
 func (s *Scope) Covers(r Resource) bool {
 	switch {
 	case s.IsEmpty() || isSelfReview(r):

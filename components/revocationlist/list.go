@@ -60,7 +60,7 @@ func (s *Set) Len() int {
 }
 
 // Find reports whether the user, or the user's credential, is revoked. what is then
-// "node <node name>" or "credential <ID>". It does not allocate if nothing is revoked.
+// "node <node name>" or "credential <ID>".
 func (s *Set) Find(u user.Info) (what string, revoked bool) {
 	if s.Len() == 0 || u == nil {
 		return "", false

@@ -125,17 +125,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindDoesNotAllocate(t *testing.T) {
-	set, err := Decode(certificateID + "\nNODE=n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	who := &user.DefaultInfo{Name: "system:node:other", Extra: map[string][]string{user.CredentialIDKey: {otherID}}}
-	if n := testing.AllocsPerRun(100, func() { set.Find(who) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // The ID is equal to that of k8s.io/apiserver for the certificate.
 func TestIDOf(t *testing.T) {
 	certificate := testpki.NewCA(t, "ca").Client(t, "c", nil)

@@ -52,7 +52,7 @@ func (r Rule) Reason(text string) string {
 }
 
 // FromReason returns the ID at the end of a reason that [Rule.Reason] made. It returns false if the
-// reason does not end in an ID. It does not allocate.
+// reason does not end in an ID.
 func FromReason(reason string) (ID, bool) {
 	if !strings.HasSuffix(reason, "]") {
 		return "", false

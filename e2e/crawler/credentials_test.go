@@ -110,7 +110,8 @@ func bearing(claims string) string {
 }
 
 func TestReadTokens(t *testing.T) {
-	const whose = `"kubernetes.io":{"namespace":"ns","serviceaccount":{"name":"app","uid":"1"},"pod":{"name":"p","uid":"2"}}`
+	const whose = `"kubernetes.io":{"namespace":"ns","serviceaccount":{"name":"app","uid":"1"},` +
+		`"pod":{"name":"p","uid":"2"}}`
 	tokens, joining := readTokens([]file{
 		{"token", bearing(`{"aud":["https://kubernetes.default.svc"],`+whose+`}`) + "\n"},
 		{"vault", bearing(`{"aud":"vault",` + whose + `}`)},

@@ -19,7 +19,8 @@ import (
 // only as part of a longer path: with fs.protected_symlinks, the kernel does not follow a link
 // there at the end of a path.
 const secretsOnDisk = `{
-  for data in /var/lib/kubelet/pods/*/volumes/kubernetes.io~projected/*/..data /var/lib/kubelet/pods/*/volumes/kubernetes.io~secret/*/..data; do
+  for data in /var/lib/kubelet/pods/*/volumes/kubernetes.io~projected/*/..data ` +
+	`/var/lib/kubelet/pods/*/volumes/kubernetes.io~secret/*/..data; do
     if test -d "$data/."; then find "$data/." -type f -size -64k; fi
   done
   for place in /etc/kubernetes /var/lib/kubelet/pki /etc/cni /root/.kube /kind; do

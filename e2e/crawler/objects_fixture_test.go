@@ -46,7 +46,9 @@ func namedIn(r resource, verb string, o object, sub string) attempt {
 }
 
 // touched is a patch that changes an annotation of an object, and not its content.
-var touched = map[string]any{"metadata": map[string]any{"annotations": map[string]any{"e2e.bulkhead.dev/crawled": "true"}}}
+var touched = map[string]any{
+	"metadata": map[string]any{"annotations": map[string]any{"e2e.bulkhead.dev/crawled": "true"}},
+}
 
 // patches returns one patch that changes something and one that changes nothing. A caller who is
 // denied the first patch may still have the right to patch.

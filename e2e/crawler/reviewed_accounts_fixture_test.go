@@ -26,8 +26,9 @@ var ofAccounts = []entry{
 		resources: "tokenreviews.authentication.k8s.io subjectaccessreviews.authorization.k8s.io", to: noObject,
 		why: "it asks who calls its kubelet and what they may; it has no other right (manifests/kubelet-auth-proxy)"},
 	{who: "kube-system/coredns", verbs: "list watch", resources: "services endpoints endpointslices.discovery.k8s.io",
-		to:       unrelatedOnly,
-		why:      "it answers for every service; one pod of it may be on any node, and then so is this right (system:coredns)",
+		to: unrelatedOnly,
+		why: "it answers for every service; one pod of it may be on any node, " +
+			"and then so is this right (system:coredns)",
 		neededBy: "coredns, which answers for every Service"},
 	{who: "kube-system/coredns", verbs: "list watch", resources: "pods", to: everything,
 		why:      "kubeadm grants it for names of pods, which its configuration may ask for (system:coredns)",

@@ -163,7 +163,9 @@ func (st stage) furnish(ctx context.Context, e *Env, whose relation, node, name,
 func (st stage) store(ctx context.Context, e *Env, name string) string {
 	GinkgoHelper()
 	volume := fixtures.Volume(e.NewName(name), st.namespace, name, name)
-	volume.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}
+	volume.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{
+		HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"},
+	}
 	e.Put(ctx, volume, fixtures.Claim(st.namespace, name, volume.Name), fixtures.Secret(st.namespace, name),
 		fixtures.ConfigMap(st.namespace, name))
 	return volume.Name
@@ -191,7 +193,8 @@ func scrape(ctx context.Context) string {
 	port, err := suite.KubeletPort(ctx, suite.Worker)
 	Expect(err).NotTo(HaveOccurred())
 	return `while :; do curl --silent --insecure --max-time 10 --output /dev/null --write-out 'answered %{http_code}\n' \
-  --header "Authorization: Bearer $(cat /var/run/secrets/kubernetes.io/serviceaccount/token)" https://` + port.Address + `/metrics/resource; sleep 1; done`
+  --header "Authorization: Bearer $(cat /var/run/secrets/kubernetes.io/serviceaccount/token)" ` +
+		`https://` + port.Address + `/metrics/resource; sleep 1; done`
 }
 
 // await waits until the pods run, the kubelet has answered the scraper, and node scope applies to

@@ -52,7 +52,8 @@ func (c *Cluster) certified(ctx context.Context, signer, user string, template *
 	if _, err := requests.Create(ctx, request, metav1.CreateOptions{}); err != nil {
 		return nil, fmt.Errorf("requesting a certificate for %s: %w", user, err)
 	}
-	defer requests.Delete(context.WithoutCancel(ctx), request.Name, metav1.DeleteOptions{}) //nolint:errcheck // kube-controller-manager removes old ones
+	//nolint:errcheck // kube-controller-manager removes old ones
+	defer requests.Delete(context.WithoutCancel(ctx), request.Name, metav1.DeleteOptions{})
 	if err := c.approve(ctx, request.Name); err != nil {
 		return nil, fmt.Errorf("approving the certificate of %s: %w", user, err)
 	}

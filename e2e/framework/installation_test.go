@@ -22,10 +22,12 @@ func TestCommand(t *testing.T) {
 		}
 		return in
 	}
-	installed := read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
+	installed := read(`{"profile": "hardened", "image": "i:1",
+		"certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
 		"beyondUpstream": {"mode": "enforce", "ruleModes": {"NA-SA-3": "off", "NA-CSR-1": "audit"},
 		"terminatedPodGrace": 5000000000, "credentialProviderTokens": true}}`)
-	defaults := read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000}}`)
+	defaults := read(`{"profile": "hardened", "image": "i:1",
+		"certificates": {"validity": 3600000000000, "renewBefore": 1800000000000}}`)
 	for _, tc := range []struct {
 		name string
 		in   Installation
@@ -40,11 +42,13 @@ func TestCommand(t *testing.T) {
 		},
 		{
 			"audit mode applies to all rules", installed.Auditing(time.Second),
-			plain + modeFlags + " --beyond-upstream=audit --rule-mode= --terminated-pod-grace=1s --credential-provider-tokens=true",
+			plain + modeFlags + " --beyond-upstream=audit --rule-mode= " +
+				"--terminated-pod-grace=1s --credential-provider-tokens=true",
 		},
 		{
 			"node scope options are repeated",
-			read(`{"profile": "hardened", "image": "i:1", "certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
+			read(`{"profile": "hardened", "image": "i:1",
+				"certificates": {"validity": 3600000000000, "renewBefore": 1800000000000},
 				"nodeScope": {"on": true, "customResources": "a.example.com=field:spec.node"}}`),
 			plain + " --node-scope --node-scope-custom-resources='a.example.com=field:spec.node'" + modeFlags +
 				" --beyond-upstream= --rule-mode=",

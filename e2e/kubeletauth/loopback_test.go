@@ -28,7 +28,8 @@ const noConnection = "000"
 const asks = `gateway=$(ip -4 route show default | { read -r _ _ address _; echo "$address"; })
 for address in %s; do
 	case $address in gateway) host=$gateway ;; *) host=$address ;; esac
-	echo "$address $(curl -sk -o /dev/null --max-time 20 -w '%%{http_code}' -H "Authorization: Bearer $(cat /token/token)" "https://$host:10250/pods")"
+	echo "$address $(curl -sk -o /dev/null --max-time 20 -w '%%{http_code}' ` +
+	`-H "Authorization: Bearer $(cat /token/token)" "https://$host:10250/pods")"
 done
 echo asked
 sleep 86400`

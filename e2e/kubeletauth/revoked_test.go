@@ -98,11 +98,12 @@ var _ = Describe("a credential on the cluster's list", Ordered, ContinueOnFailur
 			Expect(send(ctx, port, otherNode, health).Code).To(Equal(http.StatusForbidden))
 		})
 
-		It("is accepted again after its removal from the list", AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
-			suite.Env().Unrevoke(ctx, holder.CredentialID())
-			Eventually(ctx, denies(ctx, port, stolen)).WithTimeout(distributed).WithPolling(time.Second).Should(BeFalse())
-			expectClaim(ctx, port, stolen, health)
-		}, NodeTimeout(2*distributed))
+		It("is accepted again after its removal from the list",
+			AllowsBy("KA-REVOKE-1", "KA-HEALTH-1"), func(ctx SpecContext) {
+				suite.Env().Unrevoke(ctx, holder.CredentialID())
+				Eventually(ctx, denies(ctx, port, stolen)).WithTimeout(distributed).WithPolling(time.Second).Should(BeFalse())
+				expectClaim(ctx, port, stolen, health)
+			}, NodeTimeout(2*distributed))
 	})
 
 // The second proxy never reads the list's file: it reads the saved state of the first proxy.

@@ -19,7 +19,8 @@ import (
 // scrapes calls a kubelet as metrics-server does: from the pod network, at the node's own address,
 // with the token and the CA of every pod. It prints the answer, and then the status on a new line.
 const scrapes = `cd /var/run/secrets/kubernetes.io/serviceaccount &&
-curl --silent --show-error --max-time 30 --cacert ca.crt --header "Authorization: Bearer $(cat token)" --write-out '\n%{http_code}' `
+curl --silent --show-error --max-time 30 --cacert ca.crt --header "Authorization: Bearer $(cat token)" ` +
+	`--write-out '\n%{http_code}' `
 
 var _ = Describe("a scraper with the rights of metrics-server", Label(OnWorker, OnHardened), func() {
 	// scraper returns a pod on the worker whose service account has these rights.

@@ -24,7 +24,8 @@ const squats = `printf '[req]\ndistinguished_name = dn\n[dn]\n' >` + scratch + `
 export OPENSSL_CONF=` + scratch + `/openssl.cnf
 openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /O=system:nodes/CN=system:node:%[1]s \
   -addext subjectAltName=DNS:%[1]s,IP:%[2]s -keyout ` + scratch + `/key.pem -out ` + scratch + `/cert.pem
-tail -f /dev/null | openssl s_server -accept %[3]s -cert ` + scratch + `/cert.pem -key ` + scratch + `/key.pem -verify 1 -msg 2>&1`
+tail -f /dev/null | openssl s_server -accept %[3]s -cert ` + scratch + `/cert.pem -key ` + scratch + `/key.pem ` +
+	`-verify 1 -msg 2>&1`
 
 // squatter starts a pod on the worker's host network that listens on the kubelet's port.
 func squatter(ctx context.Context) (*corev1.Pod, *Port) {

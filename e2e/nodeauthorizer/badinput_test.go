@@ -132,7 +132,9 @@ var _ = Describe("node-authorizer's endpoint", Label(OnHost), func() {
 		Entry("a selector with no value", func() string { return selecting(nodeNameIn()) }),
 		Entry("a raw selector", func() string {
 			return reviewAbout(func(r *authorizationv1.SubjectAccessReview) {
-				r.Spec.ResourceAttributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{RawSelector: "spec.nodeName=e2e-any"}
+				r.Spec.ResourceAttributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{
+					RawSelector: "spec.nodeName=e2e-any",
+				}
 			})
 		}),
 		Entry("ten thousand requirements for other nodes", func() string {

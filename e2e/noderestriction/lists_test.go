@@ -84,7 +84,8 @@ func warned(ctx context.Context, label string) (int, []string) {
 // warning is narrow with the gate of mirror pods in mode warn.
 var warning = strings.Replace(narrow, "mode: enforce", "mode: warn", 1)
 
-var _ = It("a mirror pod with a label that is not listed, in mode warn: admitted with a warning and an audit annotation",
+var _ = It("a mirror pod with a label that is not listed, in mode warn: "+
+	"admitted with a warning and an audit annotation",
 	Serial, Label(Disruptive, OnHost, OnHardened), Allows("NR-MIRROR-2"), func(ctx SpecContext) {
 		suite.Configure(ctx, warning)
 		since := time.Now()

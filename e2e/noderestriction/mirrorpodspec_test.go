@@ -39,7 +39,9 @@ func withVolume(source corev1.VolumeSource) func(*Env, *corev1.Pod) {
 
 // disk is a cloud disk that another user may own, named by its cloud ID.
 func disk() corev1.VolumeSource {
-	return corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-0123456789abcdef0", FSType: "ext4"}}
+	return corev1.VolumeSource{AWSElasticBlockStore: &corev1.AWSElasticBlockStoreVolumeSource{
+		VolumeID: "vol-0123456789abcdef0", FSType: "ext4",
+	}}
 }
 
 var _ = DescribeTable("the spec of a mirror pod", admit,

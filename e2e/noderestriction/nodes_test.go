@@ -97,7 +97,8 @@ var _ = DescribeTable("a node that registers with an owner", admit,
 )
 
 func configured(_ *Env, node *corev1.Node) {
-	node.Spec.ConfigSource = &corev1.NodeConfigSource{ConfigMap: &corev1.ConfigMapNodeConfigSource{ //nolint:staticcheck // the field is what the rule is about
+	//nolint:staticcheck // the field is what the rule is about
+	node.Spec.ConfigSource = &corev1.NodeConfigSource{ConfigMap: &corev1.ConfigMapNodeConfigSource{
 		Namespace: "default", Name: "any", KubeletConfigKey: "kubelet",
 	}}
 }

@@ -39,7 +39,8 @@ func updateOf(subresource string) string {
 // configuration.
 func withConfigSource() string {
 	return review("e2e-any", `{"name":"e2e-any"}}`,
-		`{"name":"e2e-any"},"spec":{"configSource":{"configMap":{"namespace":"default","name":"any","kubeletConfigKey":"kubelet"}}}}`)
+		`{"name":"e2e-any"},"spec":{`+
+			`"configSource":{"configMap":{"namespace":"default","name":"any","kubeletConfigKey":"kubelet"}}}}`)
 }
 
 // This API server drops, or does not serve, the fields of these rules. An API server with other

@@ -32,7 +32,8 @@ const (
 func review(node string, tweaks ...string) string {
 	body := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"e2e",` +
 		`"kind":{"group":"","version":"v1","kind":"Node"},"resource":{"group":"","version":"v1","resource":"nodes"},` +
-		`"name":"` + node + `","operation":"CREATE","userInfo":{"username":"system:node:e2e-any","groups":["system:nodes"]},` +
+		`"name":"` + node + `","operation":"CREATE","userInfo":{"username":"system:node:e2e-any",` +
+		`"groups":["system:nodes"]},` +
 		`"object":{"apiVersion":"v1","kind":"Node","metadata":{"name":"` + node + `"}},"oldObject":null,"dryRun":true}}`
 	return strings.NewReplacer(tweaks...).Replace(body)
 }

@@ -70,11 +70,13 @@ func makeDaemons(ctx context.Context, e *Env) {
 func daemonSet(name string) *appsv1.DaemonSet {
 	pod := fixtures.Pod("", "", "", fixtures.As(name), withTokenOfItsOwn, func(pod *corev1.Pod) {
 		pod.Labels = map[string]string{"app": name}
-		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
-				{Key: FakeNodeLabel, Operator: corev1.NodeSelectorOpDoesNotExist},
-			}}},
-		}}}
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+					{Key: FakeNodeLabel, Operator: corev1.NodeSelectorOpDoesNotExist},
+				}}},
+			},
+		}}
 	})
 	set := &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},

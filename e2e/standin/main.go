@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command standin replaces a kubelet behind a second kubelet-auth-proxy, or an attacker's webhook, and
-// reports the requests that arrive: in the answer, and on its standard output. Specs run it on a node: the proxy accepts only a server with the kubelet's serving
-// certificate.
+// reports the requests that arrive: in the answer, and on its standard output. Specs run it on a node:
+// the proxy accepts only a server with the kubelet's serving certificate.
 //
 // It does not authenticate callers and returns what they sent. Use it only on test clusters, and
 // only during the tests.

@@ -33,7 +33,8 @@ func thisMachine(own Engine) machine {
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	return machine{
 		goos: runtime.GOOS, family: family(release), wsl: bytes.Contains(bytes.ToLower(kernel), []byte("microsoft")),
-		root: os.Geteuid() == 0, chosen: os.Getenv(ProviderVariable), client: own.Client(), installed: installed(own.Client()),
+		root: os.Geteuid() == 0, chosen: os.Getenv(ProviderVariable),
+		client: own.Client(), installed: installed(own.Client()),
 	}
 }
 

@@ -40,7 +40,8 @@ func TestMayPrepareAPrivateEngine(t *testing.T) {
 	}{
 		{"root on Debian", debian, ""},
 		{"Docker chosen", change(func(m *machine) { m.chosen = "docker" }), ""},
-		{"podman chosen", change(func(m *machine) { m.chosen, m.client = "podman", "podman" }), "a private engine is a Docker"},
+		{"podman chosen", change(func(m *machine) { m.chosen, m.client = "podman", "podman" }),
+			"a private engine is a Docker"},
 		{"not root", change(func(m *machine) { m.root = false }), "takes root"},
 		{"Fedora", change(func(m *machine) { m.family = "fedora" }), "for Debian and Ubuntu only"},
 		{"macOS", change(func(m *machine) { m.goos, m.family = "darwin", "" }), "for Linux only"},
@@ -72,7 +73,8 @@ func TestRepairNamesTheCommand(t *testing.T) {
 		{"stopped in WSL2", machine{goos: "linux", wsl: true, client: "docker", installed: true}, errNoAnswer,
 			"start Docker Desktop, or run: sudo service docker start"},
 		{"WSL2 without Docker", machine{goos: "linux", wsl: true, family: "debian", client: "docker"}, errNoAnswer,
-			"turn on the WSL integration in Docker Desktop (Settings > Resources), or run: sudo apt-get install --yes docker.io"},
+			"turn on the WSL integration in Docker Desktop (Settings > Resources), " +
+				"or run: sudo apt-get install --yes docker.io"},
 		{"Docker Desktop is stopped", machine{goos: "darwin", client: "docker", installed: true}, errNoAnswer,
 			"start Docker Desktop: open -a Docker"},
 		{"macOS without Docker", machine{goos: "darwin", client: "docker"}, errNoAnswer,

@@ -52,7 +52,8 @@ func (b *Builder) compile(ctx context.Context, log io.Writer, m module) error {
 	if err := os.MkdirAll(b.bin(), 0o755); err != nil {
 		return err
 	}
-	args := []string{"go", "build", "-trimpath", "-o", b.bin() + string(filepath.Separator), "-ldflags", b.Release.ldflags()}
+	args := []string{"go", "build", "-trimpath", "-o", b.bin() + string(filepath.Separator),
+		"-ldflags", b.Release.ldflags()}
 	if m.tags != "" {
 		args = append(args, "-tags", m.tags)
 	}

@@ -133,7 +133,8 @@ func (c *Cluster) PruneComponents(ctx context.Context, keep string) {
 			_ = c.Engine.Docker("image", "rm", image).Run(ctx, io.Discard)
 		}
 	}
-	const old = `ctr --namespace k8s.io images ls -q | grep "^$1:dev-" | grep -v "^$2$" | xargs -r ctr --namespace k8s.io images rm`
+	const old = `ctr --namespace k8s.io images ls -q | grep "^$1:dev-" | grep -v "^$2$" | ` +
+		`xargs -r ctr --namespace k8s.io images rm`
 	for _, node := range c.nodes() {
 		_, _ = c.exec(ctx, io.Discard, node, "sh", "-c", old, "sh", componentRepository, keep)
 	}

@@ -66,7 +66,8 @@ func (c *Cluster) nodeNetworks(ctx context.Context, log io.Writer) ([]nodeNetwor
 	var nodes []nodeNetwork
 	err := poll(ctx, registration, func() (bool, error) {
 		out, err := c.kubectl("get", "nodes", "-o",
-			`jsonpath={range .items[*]}{.metadata.name} {.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}`).Output(ctx, log)
+			`jsonpath={range .items[*]}{.metadata.name} {.spec.podCIDR} `+
+				`{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}`).Output(ctx, log)
 		if err != nil {
 			return false, err
 		}

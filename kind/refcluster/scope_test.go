@@ -23,7 +23,9 @@ func TestKubeProxyScopeStatus(t *testing.T) {
 		{"live in the other is not", before + `"authorization": "pending", "admission": "live"}], "hosts": [` + host + `]}`,
 			"authorization is pending"},
 		{"problem of a host is reported",
-			before + `"authorization": "pending", "admission": "pending"}], "hosts": [{"node": "cp-1", "problem": "it told nothing"}]}`, "cp-1: it told nothing"},
+			before + `"authorization": "pending", "admission": "pending"}], ` +
+				`"hosts": [{"node": "cp-1", "problem": "it told nothing"}]}`,
+			"cp-1: it told nothing"},
 		{"another namespace's is another account", `{"accounts": [` + other + `], "hosts": [` + host + `]}`, "does not know"},
 		{"no accounts", `{"accounts": [], "hosts": []}`, "does not know"},
 		{"no JSON", `no account has a scope`, "reading what"},

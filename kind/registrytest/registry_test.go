@@ -53,8 +53,10 @@ func fakeEngine(t *testing.T, arch string) (client, host.Engine) {
 		t.Fatal(err)
 	}
 	fake := client{dir: t.TempDir(), arch: arch}
-	for name, value := range map[string]string{"FAKE_ENGINE": fake.dir, "FAKE_ARCHITECTURE": arch, "DOCKER_HOST": "unix:///fake.sock",
-		host.ProviderVariable: "docker", "PATH": bin + string(os.PathListSeparator) + os.Getenv("PATH")} {
+	for name, value := range map[string]string{
+		"FAKE_ENGINE": fake.dir, "FAKE_ARCHITECTURE": arch, "DOCKER_HOST": "unix:///fake.sock",
+		host.ProviderVariable: "docker", "PATH": bin + string(os.PathListSeparator) + os.Getenv("PATH"),
+	} {
 		t.Setenv(name, value)
 	}
 	build := func(_ context.Context, _ io.Writer, platform host.Platform, _, output string) error {
@@ -159,8 +161,8 @@ func TestPullWithTheMachinesEngine(t *testing.T) {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	t.Cleanup(func() { _ = engine.Docker("image", "rm", image).Run(context.Background(), io.Discard) })
-	got, err := engine.Docker("image", "inspect", "--format", "{{.Architecture}} {{index .RepoDigests 0}} {{.Config.Entrypoint}}",
-		image).Output(t.Context(), &log)
+	got, err := engine.Docker("image", "inspect", "--format",
+		"{{.Architecture}} {{index .RepoDigests 0}} {{.Config.Entrypoint}}", image).Output(t.Context(), &log)
 	name, digest, _ := strings.Cut(registry.image, "@")
 	want := arch + " " + strings.TrimSuffix(name, ":v1.37.1") + "@" + digest + " [/usr/local/bin/entrypoint /sbin/init]"
 	if err != nil || got != want {

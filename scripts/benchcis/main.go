@@ -27,6 +27,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/kind/host"
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
 	"github.com/bulkhead-k8s/bulkhead/kind/refcluster"
+	"github.com/bulkhead-k8s/bulkhead/scripts/toolflag"
 )
 
 func main() {
@@ -69,19 +70,8 @@ func parse(out io.Writer, args []string) (options, error) {
 	flags.StringVar(&o.write, "write", "docs/benchmark-cis.md", "the page to write; empty for none")
 	flags.BoolVar(&o.override, "override", false,
 		"count 1.2.6 to 1.2.8 as they are when they read the authorization file in force, not the flag")
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		_, _ = fmt.Fprint(out, help)
-		flags.SetOutput(out)
-		flags.PrintDefaults()
+	if err := toolflag.Parse(out, help, flags, args); err != nil {
 		return o, err
-	case err != nil:
-		return o, fmt.Errorf("%w; for the flags, run it with --help", err)
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("cannot use the argument %q: benchcis has only flags", flags.Arg(0))
 	}
 	return o, refcluster.CheckName(o.name)
 }

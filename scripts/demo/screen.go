@@ -21,7 +21,7 @@ const (
 	keystroke = 8 * time.Millisecond
 	beat      = 600 * time.Millisecond
 	// reading is the time to read one character of a text.
-	reading = 20 * time.Millisecond
+	reading = 16 * time.Millisecond
 )
 
 type color string

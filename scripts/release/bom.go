@@ -60,7 +60,8 @@ func (b *bom) addProgram(p platform, one program) error {
 		return err
 	}
 	added := spdxPackage{
-		SPDXID: "SPDXRef-" + p.String() + "-" + filepath.Base(one.path), Name: filepath.Base(one.path), VersionInfo: b.version,
+		SPDXID: "SPDXRef-" + p.String() + "-" + filepath.Base(one.path),
+		Name:   filepath.Base(one.path), VersionInfo: b.version,
 		PackageFileName:  one.name,
 		DownloadLocation: "git+" + repository + "@" + b.src.commit,
 		Checksums:        []spdxChecksum{{"SHA256", digest}},

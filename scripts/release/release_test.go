@@ -135,7 +135,9 @@ func checkFiles(t *testing.T, folder string) {
 		names = append(names, file.Name())
 	}
 	const want = "SHA256SUMS SHA256SUMS.sig bulkhead-conformance-linux-amd64 bulkhead-conformance-linux-arm64 " +
-		"bulkhead-linux-amd64 bulkhead-linux-arm64 bulkhead-v0.2.0-image.tar bulkhead-v0.2.0-linux-amd64.tar.gz bulkhead-v0.2.0-linux-arm64.tar.gz bulkhead-v0.2.0.spdx.json release-notes.md"
+		"bulkhead-linux-amd64 bulkhead-linux-arm64 bulkhead-v0.2.0-image.tar " +
+		"bulkhead-v0.2.0-linux-amd64.tar.gz bulkhead-v0.2.0-linux-arm64.tar.gz " +
+		"bulkhead-v0.2.0.spdx.json release-notes.md"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("files\n%s, want\n%s", got, want)
 	}

@@ -18,6 +18,7 @@ import (
 	api "github.com/bulkhead-k8s/bulkhead/components/apis/nodeisolationreport"
 	"github.com/bulkhead-k8s/bulkhead/components/isolationreport"
 	"github.com/bulkhead-k8s/bulkhead/components/isolationreport/render"
+	"github.com/bulkhead-k8s/bulkhead/scripts/toolflag"
 )
 
 const help = `Reports writes the reports of the profiles in-tree and hardened, their comparison, and the front page. It
@@ -62,19 +63,8 @@ func parse(out io.Writer, args []string) (options, error) {
 		"Folder with a folder of results for each profile.")
 	flags.StringVar(&o.output, "output", "docs", "Folder to write index.html and reports/ to.")
 	flags.BoolVar(&o.pages, "pages", false, "Write only the pages again, from the YAML files in the folder -output.")
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		_, _ = fmt.Fprint(out, help)
-		flags.SetOutput(out)
-		flags.PrintDefaults()
+	if err := toolflag.Parse(out, help, flags, args); err != nil {
 		return o, err
-	case err != nil:
-		return o, fmt.Errorf("%w; for the flags, run it with --help", err)
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("cannot use the argument %q: reports has only flags", flags.Arg(0))
 	}
 	return o, nil
 }

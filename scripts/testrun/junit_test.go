@@ -24,9 +24,11 @@ const ginkgoReport = `<testsuites><testsuite name="A" package="/e2e/a">
 const gotestsumReport = `<testsuites><testsuite name="p">
 	<testcase name="TestPasses"/><testcase name="TestSkips"><skipped message="=== RUN TestSkips"/></testcase>
 	<testcase name="TestParent"/><testcase name="TestParent/a/b"/><testcase name="TestParent/c"/>
-	<testcase name="TestChildFails"><failure/></testcase><testcase name="TestChildFails/a"><failure>wrong</failure></testcase>
+	<testcase name="TestChildFails"><failure/></testcase>
+	<testcase name="TestChildFails/a"><failure>wrong</failure></testcase>
 	<testcase name="TestFailsItself"><failure/></testcase><testcase name="TestFailsItself/a"/>
-</testsuite><testsuite name="q"><testcase name="TestMain"><failure>does not build</failure></testcase></testsuite></testsuites>`
+</testsuite><testsuite name="q">
+	<testcase name="TestMain"><failure>does not build</failure></testcase></testsuite></testsuites>`
 
 func TestReadJUnit(t *testing.T) {
 	for _, tc := range []struct {

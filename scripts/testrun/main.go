@@ -52,9 +52,8 @@ func command() *cobra.Command {
 	add("verify", "Formatting, linters, shellcheck, generated docs, licence headers, manifests, govulncheck", verify)
 	add("unit", "Unit tests with the race detector, and a bounded run of every fuzz target", unit)
 	var inputs int
-	fuzzing := add("fuzz", "Many inputs for every fuzz target, guided by coverage", func(ctx context.Context, j *job) error {
-		return fuzz(ctx, j, inputs, true)
-	})
+	fuzzing := add("fuzz", "Many inputs for every fuzz target, guided by coverage",
+		func(ctx context.Context, j *job) error { return fuzz(ctx, j, inputs, true) })
 	fuzzing.Flags().IntVar(&inputs, "inputs", 100_000, "inputs of each fuzz target")
 	var limit time.Duration
 	all := add("all", "verify without golangci-lint, unit without the race detector, and end-to-end in all three profiles",
@@ -85,8 +84,8 @@ func command() *cobra.Command {
 	check.Flags().StringVar(&profile, "profile", "hardened", "the profile of the new cluster if none is up")
 
 	var id string
-	one := add("attack", "One attack of docs/attacks.md as a story, on the cluster that is up, on E2E_KUBECONFIG, or on a "+
-		"new cluster", func(ctx context.Context, j *job) error { return attack(ctx, j, profile, id) })
+	one := add("attack", "One attack of docs/attacks.md as a story, on the cluster that is up, on E2E_KUBECONFIG, "+
+		"or on a new cluster", func(ctx context.Context, j *job) error { return attack(ctx, j, profile, id) })
 	one.Flags().StringVar(&profile, "profile", "hardened", "the profile of the new cluster if none is up")
 	one.Flags().StringVar(&id, "id", "", "the ID of the attack, for example T8")
 	return root

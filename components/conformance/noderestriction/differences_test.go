@@ -136,7 +136,8 @@ func explain(p *subjects.Pair, c *comparison) (want subjects.Answer, known []str
 }
 
 var notFound = regexp.MustCompile(
-	`\b(node|pod|serviceaccount|persistentvolumeclaim|persistentvolume|csidriver)((?:\.storage\.k8s\.io)?) ("[^"]*" not found)`,
+	`\b(node|pod|serviceaccount|persistentvolumeclaim|persistentvolume|csidriver)` +
+		`((?:\.storage\.k8s\.io)?) ("[^"]*" not found)`,
 )
 
 // inPlural uses the API server's message for a missing object, which names the resource.

@@ -24,7 +24,8 @@ import (
 
 // forbidden returns a denial of the write with this reason.
 func (c *comparison) forbidden(text string) subjects.Answer {
-	err, ok := admission.NewForbidden(c.asked.Bulkhead, fmt.Errorf("%s", text)).(*apierrors.StatusError) //nolint:errorlint // it is not wrapped
+	//nolint:errorlint // the error is not wrapped
+	err, ok := admission.NewForbidden(c.asked.Bulkhead, fmt.Errorf("%s", text)).(*apierrors.StatusError)
 	if !ok {
 		return subjects.Answer{}
 	}

@@ -125,7 +125,9 @@ func objectionOf(policy *noderestriction.Restriction, w *generator.Write) (why s
 
 // wrong returns why the condition must not leave out a write that it leaves out, or the error of its
 // evaluation, or "".
-func wrong(m matcher, policies map[string]*noderestriction.Restriction, w *generator.Write, counts harness.Counts) string {
+func wrong(
+	m matcher, policies map[string]*noderestriction.Restriction, w *generator.Write, counts harness.Counts,
+) string {
 	sends, err := m.sends(w)
 	switch {
 	case err != nil:
@@ -210,9 +212,11 @@ func TestMatchConditionSendsLongLists(t *testing.T) {
 		return func(s *corev1.PodStatus, n int) { change(&s.ContainerStatuses[0], n) }
 	}
 	for name, fill := range map[string]func(s *corev1.PodStatus, n int){
-		"conditions":         func(s *corev1.PodStatus, n int) { s.Conditions = make([]corev1.PodCondition, n) },
-		"containers":         func(s *corev1.PodStatus, n int) { s.ContainerStatuses = make([]corev1.ContainerStatus, n) },
-		"initial containers": func(s *corev1.PodStatus, n int) { s.InitContainerStatuses = make([]corev1.ContainerStatus, n) },
+		"conditions": func(s *corev1.PodStatus, n int) { s.Conditions = make([]corev1.PodCondition, n) },
+		"containers": func(s *corev1.PodStatus, n int) { s.ContainerStatuses = make([]corev1.ContainerStatus, n) },
+		"initial containers": func(s *corev1.PodStatus, n int) {
+			s.InitContainerStatuses = make([]corev1.ContainerStatus, n)
+		},
 		"ephemeral containers": func(s *corev1.PodStatus, n int) {
 			s.EphemeralContainerStatuses = make([]corev1.ContainerStatus, n)
 		},
@@ -258,7 +262,8 @@ var mutants = func() []struct{ name, old, new string } {
 		all = append(all, struct{ name, old, new string }{"pod's " + field, podFields, "['" + field + "', " + podFields[1:]})
 	}
 	for _, field := range []string{"labels", "annotations", "finalizers", "ownerReferences"} {
-		all = append(all, struct{ name, old, new string }{"metadata's " + field, metadata, "['" + field + "', " + metadata[1:]})
+		all = append(all, struct{ name, old, new string }{
+			"metadata's " + field, metadata, "['" + field + "', " + metadata[1:]})
 	}
 	return all
 }()

@@ -27,8 +27,10 @@ func logging(r Reviewer, verbosity int, lines *[]string) *Handler {
 }
 
 const (
-	whoWhat = `"uid"="u" "user"="system:node:x" "operation"="CREATE" "group"="" "resource"="pods" "subresource"="" "namespace"="a" "name"="b" "dryRun"=false`
-	unknown = `"uid"="u" "user"="" "operation"="" "group"="" "resource"="" "subresource"="" "namespace"="" "name"="" "dryRun"=false`
+	whoWhat = `"uid"="u" "user"="system:node:x" "operation"="CREATE" "group"="" ` +
+		`"resource"="pods" "subresource"="" "namespace"="a" "name"="b" "dryRun"=false`
+	unknown = `"uid"="u" "user"="" "operation"="" "group"="" ` +
+		`"resource"="" "subresource"="" "namespace"="" "name"="" "dryRun"=false`
 )
 
 func TestLines(t *testing.T) {
@@ -52,8 +54,9 @@ func TestLines(t *testing.T) {
 				` "decision"="deny" "rule"="NR-TEST-1" "code"=403 "message"="pods \"b\" is forbidden: no [NR-TEST-1]"`,
 		}},
 		{"what is secret or not printable is not in it", refusing(), 0, odd, []string{
-			`"level"=0 "msg"="Not admitted" "uid"="u" "user"="system:node:x�root" "operation"="O�" "group"="g�" "resource"="r�" "subresource"="s�" ` +
-				`"namespace"="a" "name"="b�" "dryRun"=false "decision"="deny" "rule"="" "code"=400 "message"="operation \"O\\n\" is not known"`,
+			`"level"=0 "msg"="Not admitted" "uid"="u" "user"="system:node:x�root" "operation"="O�" ` +
+				`"group"="g�" "resource"="r�" "subresource"="s�" "namespace"="a" "name"="b�" "dryRun"=false ` +
+				`"decision"="deny" "rule"="" "code"=400 "message"="operation \"O\\n\" is not known"`,
 		}},
 		{"an admission is silent", allowing(), 3, reviewOf(nil), nil},
 		{"an admission is a line when asked for", allowing(), 4, reviewOf(nil), []string{

@@ -43,16 +43,20 @@ func testMetrics(t *testing.T) {
 	}
 	post(h, reviewOf(func(f *fields) { f.user = `{"username":"system:node:z"}` }))
 	want := `
-# HELP bulkhead_admission_reviews_total [ALPHA] Writes reviewed, by resource, subresource, operation, rule and decision (allow, deny).
+# HELP bulkhead_admission_reviews_total [ALPHA] Writes reviewed, by resource, subresource, ` +
+		`operation, rule and decision (allow, deny).
 # TYPE bulkhead_admission_reviews_total counter
-bulkhead_admission_reviews_total{decision="allow",operation="CREATE",resource="other",rule="none",subresource="other"} 100
+bulkhead_admission_reviews_total{decision="allow",operation="CREATE",` +
+		`resource="other",rule="none",subresource="other"} 100
 bulkhead_admission_reviews_total{decision="allow",operation="CREATE",resource="pods",rule="none",subresource=""} 2
 bulkhead_admission_reviews_total{decision="deny",operation="CREATE",resource="pods",rule="NR-LIMIT",subresource=""} 1
 bulkhead_admission_reviews_total{decision="deny",operation="CREATE",resource="pods",rule="NR-TEST-1",subresource=""} 1
 bulkhead_admission_reviews_total{decision="deny",operation="CREATE",resource="pods",rule="other",subresource="status"} 1
-bulkhead_admission_reviews_total{decision="deny",operation="other",resource="other",rule="NR-LIMIT",subresource="other"} 1
+bulkhead_admission_reviews_total{decision="deny",operation="other",` +
+		`resource="other",rule="NR-LIMIT",subresource="other"} 1
 bulkhead_admission_reviews_total{decision="deny",operation="other",resource="pods",rule="none",subresource=""} 1
-# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, by rule, resource and verb.
+# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, ` +
+		`by rule, resource and verb.
 # TYPE bulkhead_audited_refusals_total counter
 bulkhead_audited_refusals_total{resource="other",rule="NR-TEST-1",verb="create"} 100
 bulkhead_audited_refusals_total{resource="other",rule="other",verb="create"} 100

@@ -18,7 +18,8 @@ func TestFindingsAreCountedByRuleAndUser(t *testing.T) {
 	c.Count("NA-1", "system:node:a")
 	c.Count("NA-1", "system:node:a")
 	c.Count("NA-2", "system:node:a")
-	const want = `# HELP bulkhead_audit_findings_total [ALPHA] Requests that a rule in audit mode would have denied, by rule and user. After 2000 pairs of rule and user, new users are counted as other.
+	const want = `# HELP bulkhead_audit_findings_total [ALPHA] Requests that a rule in audit mode would have denied, ` +
+		`by rule and user. After 2000 pairs of rule and user, new users are counted as other.
 # TYPE bulkhead_audit_findings_total counter
 bulkhead_audit_findings_total{entry="x",rule="NA-1",user="system:node:a"} 2
 bulkhead_audit_findings_total{entry="x",rule="NA-2",user="system:node:a"} 1

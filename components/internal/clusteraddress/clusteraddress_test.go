@@ -84,7 +84,8 @@ func TestAServerWithoutIPAddresses(t *testing.T) {
 		t.Errorf("it says %q, %v", got, err)
 	}
 	client, _ = connect(t, http.StatusNotFound,
-		`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":"10.96.0.1","kind":"ipaddresses"}}`)
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,`+
+			`"details":{"name":"10.96.0.1","kind":"ipaddresses"}}`)
 	if got, err := Service(t.Context(), client, "10.96.0.1"); err != nil || got != "" {
 		t.Errorf("an address that is free: %q, %v", got, err)
 	}

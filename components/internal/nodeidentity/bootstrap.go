@@ -16,7 +16,7 @@ const BootstrapGroup = "system:bootstrappers"
 
 // IsBootstrapper reports whether a user is in [BootstrapGroup] or in a group below it. Such a user
 // is a machine that requests its first node credential. The user name is not checked, because a
-// cluster may use a client certificate instead of a token. IsBootstrapper does not allocate.
+// cluster may use a client certificate instead of a token.
 func IsBootstrapper(u user.Info) bool {
 	if u == nil {
 		return false
@@ -32,7 +32,7 @@ func IsBootstrapper(u user.Info) bool {
 
 // Writer reports whether the webhook reviews a user's writes, and which share of the limits these
 // writes use. It is true for nodes, whose share is the node name, and for bootstrappers, whose
-// share is the user name. Writer does not allocate.
+// share is the user name.
 func Writer(u user.Info) (share string, reviewed bool) {
 	if name, isNode := NodeName(u); isNode {
 		return name, true

@@ -18,7 +18,7 @@ const Prefix = "system:node:"
 // [Prefix], the user is a node and the node name is empty. Callers must not grant anything to such
 // a user.
 //
-// NodeName does not check whether a Node object of that name exists. It does not allocate. Source:
+// NodeName does not check whether a Node object of that name exists. Source:
 // pkg/auth/nodeidentifier/default.go NodeIdentity.
 func NodeName(u user.Info) (name string, isNode bool) {
 	if u == nil {

@@ -42,11 +42,3 @@ func TestNodeName(t *testing.T) {
 		})
 	}
 }
-
-func TestNodeNameDoesNotAllocate(t *testing.T) {
-	var u user.Info = &user.DefaultInfo{Name: "system:node:node0",
-		Groups: []string{"system:nodes", "system:authenticated"}}
-	if n := testing.AllocsPerRun(100, func() { NodeName(u) }); n != 0 {
-		t.Errorf("NodeName allocates %v times", n)
-	}
-}

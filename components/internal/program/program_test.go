@@ -115,7 +115,8 @@ func TestEveryFlagSetsItsField(t *testing.T) {
 	}
 	if err := all.Parse(strings.Fields(
 		`--kubeconfig=k --bind-address=::1 --secure-port=1 --health-port=2 --tls-cert-file=c --tls-private-key-file=p
-		--client-ca-file=a --allowed-client-names=x,y --shutdown-timeout=1ns --max-requests-in-flight=4 --max-requests-in-flight-per-node=3`)); err != nil {
+		--client-ca-file=a --allowed-client-names=x,y --shutdown-timeout=1ns
+		--max-requests-in-flight=4 --max-requests-in-flight-per-node=3`)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

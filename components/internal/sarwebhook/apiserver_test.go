@@ -58,7 +58,9 @@ func TestKubeAPIServerReadsTheAnswer(t *testing.T) {
 	}
 	selecting := func(n int) authorizationv1.SubjectAccessReviewSpec {
 		one := metav1.FieldSelectorRequirement{Key: "spec.nodeName", Operator: "In", Values: []string{"x"}}
-		return node(authorizationv1.ResourceAttributes{FieldSelector: &authorizationv1.FieldSelectorAttributes{Requirements: slices.Repeat([]metav1.FieldSelectorRequirement{one}, n)}})
+		return node(authorizationv1.ResourceAttributes{FieldSelector: &authorizationv1.FieldSelectorAttributes{
+			Requirements: slices.Repeat([]metav1.FieldSelectorRequirement{one}, n),
+		}})
 	}
 	admin := node(authorizationv1.ResourceAttributes{})
 	admin.User = "admin"

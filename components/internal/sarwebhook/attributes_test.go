@@ -97,7 +97,9 @@ func TestFieldSelectors(t *testing.T) {
 		{"rawSelector is ignored", &authorizationv1.FieldSelectorAttributes{RawSelector: "spec.nodeName=x"}, selector{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := attributesFrom(&authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{FieldSelector: tt.in}})
+			a := attributesFrom(&authorizationv1.SubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{FieldSelector: tt.in},
+			})
 			requirements, err := a.GetFieldSelector()
 			if diff := cmp.Diff(tt.want, selector{requirements, err != nil}); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -132,7 +134,9 @@ func TestLabelSelectors(t *testing.T) {
 		{"rawSelector is ignored", authorizationv1.LabelSelectorAttributes{RawSelector: "a=x"}, selector{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a := attributesFrom(&authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{LabelSelector: &tt.in}})
+			a := attributesFrom(&authorizationv1.SubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{LabelSelector: &tt.in},
+			})
 			requirements, err := a.GetLabelSelector()
 			got := selector{Failed: err != nil}
 			for _, r := range requirements {

@@ -59,7 +59,8 @@ func TestFindingsAreCountedByBoundedLabels(t *testing.T) {
 		post(h, head+fmt.Sprintf(`{"user":"system:node:x","resourceAttributes":{"verb":"%d","resource":"%d"}}}`, i, i))
 	}
 	want := `
-# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, by rule, resource and verb.
+# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, ` +
+		`by rule, resource and verb.
 # TYPE bulkhead_audited_refusals_total counter
 bulkhead_audited_refusals_total{resource="other",rule="other",verb="other"} 100
 bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 2

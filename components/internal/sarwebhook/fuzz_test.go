@@ -26,8 +26,10 @@ func addSeeds(f *testing.F) {
 		head + `{` + asNode + `,` + getPod + `,"nonResourceAttributes":{}}}`,
 		head + `{"user":"system:node:x","user":"y",` + getPod + `}}`,
 		head + `{"User":"system:node:x","user":"system:node:x\u0000",` + getPod + `}}`,
-		head + `{"user":"system:node:x","resourceAttributes":{"fieldSelector":{"rawSelector":"a=b","requirements":[{"key":"a","operator":"In","values":["b","c"]}]}}}}`,
-		head + `{"user":"system:node:x","resourceAttributes":{"labelSelector":{"requirements":[{"key":"a","operator":"Exists"}]}}}}`,
+		head + `{"user":"system:node:x","resourceAttributes":{"fieldSelector":{"rawSelector":"a=b",` +
+			`"requirements":[{"key":"a","operator":"In","values":["b","c"]}]}}}}`,
+		head + `{"user":"system:node:x","resourceAttributes":{"labelSelector":{` +
+			`"requirements":[{"key":"a","operator":"Exists"}]}}}}`,
 		strings.Replace(good, `"spec"`, `"new":`+strings.Repeat("[", 50)+`,"spec"`, 1),
 	} {
 		f.Add([]byte(body))

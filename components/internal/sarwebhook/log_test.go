@@ -31,7 +31,8 @@ func loggedBy(verbosity int, bodies ...string) []string {
 
 func TestLines(t *testing.T) {
 	refusal := head + `{"user":"system:node:y\nroot","extra":{"token":["hunter2"]},` +
-		`"resourceAttributes":{"verb":"get\n","group":"g\n","resource":"pods\n","subresource":"s\n","namespace":"a\n","name":"b\n"}}}`
+		`"resourceAttributes":{"verb":"get\n","group":"g\n","resource":"pods\n","subresource":"s\n",` +
+		`"namespace":"a\n","name":"b\n"}}}`
 	for _, tt := range []struct {
 		name      string
 		verbosity int
@@ -39,7 +40,8 @@ func TestLines(t *testing.T) {
 		want      []string
 	}{
 		{"a refusal is one line without what is secret", 0, refusal, []string{
-			`"level"=0 "msg"="Not allowed" "user"="system:node:y�root" "verb"="get�" "group"="g�" "resource"="pods�" "subresource"="s�" ` +
+			`"level"=0 "msg"="Not allowed" "user"="system:node:y�root" "verb"="get�" "group"="g�" ` +
+				`"resource"="pods�" "subresource"="s�" ` +
 				`"namespace"="a�" "name"="b�" "path"="" "decision"="no-opinion" "reason"="not x [NA-TEST-1]" "error"=""`,
 		}},
 		{"an allow is silent", 3, good, nil},
@@ -51,12 +53,14 @@ func TestLines(t *testing.T) {
 			`"level"=0 "msg"="Not a review that can be read" "result"="undecodable" "contentLength"=13`,
 		}},
 		{"a review that is too large is one line", 0, strings.Repeat(" ", 1<<20), []string{
-			`"level"=0 "msg"="Not allowed" "user"="" "verb"="" "group"="" "resource"="" "subresource"="" "namespace"="" "name"="" "path"="" ` +
+			`"level"=0 "msg"="Not allowed" "user"="" "verb"="" "group"="" "resource"="" "subresource"="" ` +
+				`"namespace"="" "name"="" "path"="" ` +
 				`"decision"="deny" "reason"="a review of more than 65536 bytes [NA-LIMIT]" "error"=""`,
 		}},
 		{"one with too many requirements names its user", 0, selecting(1001), []string{
 			`"level"=0 "msg"="Not allowed" "user"="system:node:x" "verb"="list" "group"="" "resource"="pods" "subresource"="" ` +
-				`"namespace"="" "name"="" "path"="" "decision"="deny" "reason"="more than 1000 selector requirements [NA-LIMIT]" "error"=""`,
+				`"namespace"="" "name"="" "path"="" "decision"="deny" ` +
+				`"reason"="more than 1000 selector requirements [NA-LIMIT]" "error"=""`,
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -33,7 +33,8 @@ func testMetrics(t *testing.T) {
 	}
 	post(h, reviewBy("system:node:z"))
 	want := `
-# HELP bulkhead_authorization_decisions_total [ALPHA] Requests decided, by resource, verb, rule and decision (allow, deny, no-opinion).
+# HELP bulkhead_authorization_decisions_total [ALPHA] Requests decided, ` +
+		`by resource, verb, rule and decision (allow, deny, no-opinion).
 # TYPE bulkhead_authorization_decisions_total counter
 bulkhead_authorization_decisions_total{decision="allow",resource="pods",rule="NA-TEST-1",verb="get"} 1
 bulkhead_authorization_decisions_total{decision="deny",resource="other",rule="NA-LIMIT",verb="other"} 1
@@ -72,7 +73,8 @@ func TestFindingsOfADecisionAreCounted(t *testing.T) {
 	})
 	post(New(config), good)
 	want := `
-# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, by rule, resource and verb.
+# HELP bulkhead_audited_refusals_total [ALPHA] Requests allowed that a rule in audit mode would have denied, ` +
+		`by rule, resource and verb.
 # TYPE bulkhead_audited_refusals_total counter
 bulkhead_audited_refusals_total{resource="pods",rule="NA-LIMIT",verb="get"} 1
 bulkhead_audited_refusals_total{resource="pods",rule="NA-TEST-1",verb="get"} 1

@@ -158,7 +158,7 @@ func commonly(texts ...string) map[string]string {
 	return known
 }
 
-// common converts bytes to a string. It does not allocate for common strings.
+// common converts bytes to a string. It does not copy common strings.
 func common(b []byte) string {
 	if known, ok := commonTexts[string(b)]; ok {
 		return known

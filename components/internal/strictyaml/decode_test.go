@@ -39,8 +39,8 @@ func decode(text string) (sample, map[string]int, error) {
 }
 
 func TestDecode(t *testing.T) {
-	got, lines, err := decode("title: a\non: true\npart:\n  wait: 90s\n  count: -3\n  modes: {x: \"1\"}\nlist:\n- name: b\n" +
-		"free:\n  any: [1]\n")
+	got, lines, err := decode("title: a\non: true\npart:\n  wait: 90s\n  count: -3\n  modes: {x: \"1\"}\n" +
+		"list:\n- name: b\nfree:\n  any: [1]\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,8 @@ func TestDistance(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{"", "title: a", "part: {wait: 5s, modes: {a: b}}", "list: [{name: a}]", "free: [*a]", "- "} {
+	for _, seed := range []string{"", "title: a", "part: {wait: 5s, modes: {a: b}}",
+		"list: [{name: a}]", "free: [*a]", "- "} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -66,7 +66,8 @@ func deniedOf(err error) *Denied {
 func find(err error) *Denied {
 	var found *Denied
 	walk(err, func(err error) {
-		if next, ok := err.(*Denied); ok && (found == nil || next.Code == http.StatusTooManyRequests) { //nolint:errorlint // walk unwraps
+		next, ok := err.(*Denied) //nolint:errorlint // walk unwraps
+		if ok && (found == nil || next.Code == http.StatusTooManyRequests) {
 			found = next
 		}
 	})

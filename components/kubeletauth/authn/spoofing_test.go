@@ -85,7 +85,8 @@ func TestMetrics(t *testing.T) {
 	w.expect(t, bearer(t, strings.Repeat("x", 20_000)), "Unauthorized: the token is longer than 16384 bytes [KA-LIMIT-1]")
 	w.expect(t, testpki.Request(t), "system:anonymous")
 	want := `
-# HELP bulkhead_kubelet_authentications_total [ALPHA] Credentials looked at, by method (certificate, token, anonymous) and result (accepted, rejected, limited).
+# HELP bulkhead_kubelet_authentications_total [ALPHA] Credentials looked at, ` +
+		`by method (certificate, token, anonymous) and result (accepted, rejected, limited).
 # TYPE bulkhead_kubelet_authentications_total counter
 bulkhead_kubelet_authentications_total{method="anonymous",result="accepted"} 1
 bulkhead_kubelet_authentications_total{method="anonymous",result="limited"} 0

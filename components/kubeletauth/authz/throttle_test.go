@@ -30,7 +30,8 @@ func TestNoThrottleInTheClient(t *testing.T) {
 	defer server.Close()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	content := fmt.Sprintf(
-		`{"clusters":[{"name":"c","cluster":{"server":%q}}],"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`, server.URL)
+		`{"clusters":[{"name":"c","cluster":{"server":%q}}],`+
+			`"contexts":[{"name":"c","context":{"cluster":"c"}}],"current-context":"c"}`, server.URL)
 	if err := os.WriteFile(kubeconfig, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}

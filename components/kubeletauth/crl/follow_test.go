@@ -142,23 +142,30 @@ func TestMetrics(t *testing.T) {
 # HELP bulkhead_kubelet_crl_entries [ALPHA] Certificates that the list revokes.
 # TYPE bulkhead_kubelet_crl_entries gauge
 bulkhead_kubelet_crl_entries` + labels + ` 1
-# HELP bulkhead_kubelet_crl_failed_files [ALPHA] Files with certificate revocation lists that could not be used when they were last read. The last valid ones are in use.
+# HELP bulkhead_kubelet_crl_failed_files [ALPHA] Files with certificate revocation lists ` +
+			`that could not be used when they were last read. The last valid ones are in use.
 # TYPE bulkhead_kubelet_crl_failed_files gauge
 bulkhead_kubelet_crl_failed_files 1
-# HELP bulkhead_kubelet_crl_missing_lists [ALPHA] Certificate revocation lists that are in use although no file has them any more, nor a newer one of their CA.
+# HELP bulkhead_kubelet_crl_missing_lists [ALPHA] Certificate revocation lists ` +
+			`that are in use although no file has them any more, nor a newer one of their CA.
 # TYPE bulkhead_kubelet_crl_missing_lists gauge
 bulkhead_kubelet_crl_missing_lists 0
-# HELP bulkhead_kubelet_crl_next_update_timestamp_seconds [ALPHA] When the certificate revocation list expires, in seconds since 1970.
+# HELP bulkhead_kubelet_crl_next_update_timestamp_seconds [ALPHA] When the certificate revocation list expires, ` +
+			`in seconds since 1970.
 # TYPE bulkhead_kubelet_crl_next_update_timestamp_seconds gauge
 bulkhead_kubelet_crl_next_update_timestamp_seconds` + labels + ` 9.466884e+08
-# HELP bulkhead_kubelet_crl_refusals_total [ALPHA] Client certificates denied, because they are revoked or because the list of their issuer has expired. One that is presented again within 10 s may count once.
+# HELP bulkhead_kubelet_crl_refusals_total [ALPHA] Client certificates denied, ` +
+			`because they are revoked or because the list of their issuer has expired. ` +
+			`One that is presented again within 10 s may count once.
 # TYPE bulkhead_kubelet_crl_refusals_total counter
 bulkhead_kubelet_crl_refusals_total{reason="expired"} 1
 bulkhead_kubelet_crl_refusals_total{reason="revoked"} 1
-# HELP bulkhead_kubelet_crl_state_failed [ALPHA] 1 if the newest certificate revocation lists could not be written to --client-crl-state. A restart may then take an older one.
+# HELP bulkhead_kubelet_crl_state_failed [ALPHA] 1 if the newest certificate revocation lists ` +
+			`could not be written to --client-crl-state. A restart may then take an older one.
 # TYPE bulkhead_kubelet_crl_state_failed gauge
 bulkhead_kubelet_crl_state_failed 0
-# HELP bulkhead_kubelet_crl_this_update_timestamp_seconds [ALPHA] When the certificate revocation list was made, in seconds since 1970. Its age is the time since then.
+# HELP bulkhead_kubelet_crl_this_update_timestamp_seconds [ALPHA] When the certificate revocation list was made, ` +
+			`in seconds since 1970. Its age is the time since then.
 # TYPE bulkhead_kubelet_crl_this_update_timestamp_seconds gauge
 bulkhead_kubelet_crl_this_update_timestamp_seconds` + labels + ` 9.4668474e+08
 `

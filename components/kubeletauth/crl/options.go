@@ -31,8 +31,8 @@ func newRecorder(registry metrics.KubeRegistry, lists func() *Lists) *recorder {
 	}, []string{"reason"})
 	failed := metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "bulkhead_kubelet_crl_failed_files",
-		Help: "Files with certificate revocation lists that could not be used when they were last read. The last valid ones " +
-			"are in use.",
+		Help: "Files with certificate revocation lists that could not be used when they were last read. " +
+			"The last valid ones are in use.",
 	})
 	missing := metrics.NewGauge(&metrics.GaugeOpts{
 		Name: "bulkhead_kubelet_crl_missing_lists",

@@ -52,7 +52,8 @@ func TestLines(t *testing.T) {
 		{Stage: "request", ID: 4, Node: "n", Method: "GET", Path: "/pods", Verb: "get", Subresource: "pods",
 			Decision: "deny", Rule: "KA-AUTH-1", Status: 401, BytesOut: 25, Cause: "Unauthorized [KA-AUTH-1]"},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(AuditEvent{}, "Time", "Source", "Seconds", "BytesOut")); diff != "" {
+	varying := cmpopts.IgnoreFields(AuditEvent{}, "Time", "Source", "Seconds", "BytesOut")
+	if diff := cmp.Diff(want, got, varying); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	for _, line := range got {

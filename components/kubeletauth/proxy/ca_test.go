@@ -54,8 +54,3 @@ func place(t testing.TB, dir, name string, data []byte) string {
 	}
 	return path
 }
-
-func parsed(config *tls.Config) ([]*x509.Certificate, error) {
-	leaf, err := x509.ParseCertificate(config.Certificates[0].Certificate[0])
-	return []*x509.Certificate{leaf}, err
-}

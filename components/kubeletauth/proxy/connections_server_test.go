@@ -143,7 +143,8 @@ func TestOneUserCannotTakeAllConnections(t *testing.T) {
 		}
 	}
 	got := w.do(w.client(w.admin(), false), http.MethodGet, "/pods", nil)
-	if want := "Too many requests: the user has too many connections [KA-LIMIT-1]\n"; got.code != http.StatusTooManyRequests || got.body != want {
+	want := "Too many requests: the user has too many connections [KA-LIMIT-1]\n"
+	if got.code != http.StatusTooManyRequests || got.body != want {
 		t.Errorf("answered %d %s", got.code, got.body)
 	}
 	got = w.do(w.client(w.anonymous(), false), http.MethodGet, "/pods",

@@ -41,7 +41,8 @@ func newRecorder(registry metrics.KubeRegistry, cited []rules.Rule) *recorder {
 			Help: "Requests to the kubelet's API, by the rule that decided and by decision.",
 		}, []string{"rule", "decision"}),
 		audited: metrics.NewCounterVec(&metrics.CounterOpts{
-			Name: "bulkhead_audited_refusals_total", Help: "Requests allowed that a rule in audit mode would have denied, by rule.",
+			Name: "bulkhead_audited_refusals_total",
+			Help: "Requests allowed that a rule in audit mode would have denied, by rule.",
 		}, []string{"rule"}),
 		deciding: metrics.NewHistogram(&metrics.HistogramOpts{
 			Name: "bulkhead_kubelet_decision_duration_seconds", Help: "Time until a request was allowed or denied.",

@@ -111,7 +111,6 @@ type settings struct {
 	headerTimeout, requestTimeout time.Duration
 	connections                   ConnectionLimits
 	drain                         time.Duration
-	quiet                         bool
 	// waiting means that no line of the audit log is ever written.
 	waiting bool
 	mode    kubeletauth.Mode
@@ -218,9 +217,6 @@ func (w *world) startProxy(s settings) {
 	}
 	address, _ := url.Parse(w.kubelet.URL)
 	var out io.Writer = w.lines
-	if s.quiet {
-		out = io.Discard
-	}
 	if s.out != nil {
 		out = s.out
 	}

@@ -135,13 +135,3 @@ func TestAPanicIsAnError(t *testing.T) {
 		}
 	})
 }
-
-func TestCacheHitDoesNotAllocate(t *testing.T) {
-	a, s := newClient(Config[string]{}), &answers{}
-	if _, err := answer(t.Context(), a, s.question(1)); err != nil {
-		t.Fatal(err)
-	}
-	if n := testing.AllocsPerRun(100, func() { a.Cached(keyFor(1), 0) }); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

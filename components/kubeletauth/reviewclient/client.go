@@ -89,8 +89,7 @@ type Query[V any] struct {
 	MaxAge time.Duration
 }
 
-// Cached returns a cached answer whose review began within maxAge. maxAge 0 means any age. Cached
-// does not allocate.
+// Cached returns a cached answer whose review began within maxAge. maxAge 0 means any age.
 func (c *Client[V]) Cached(key Key, maxAge time.Duration) (V, bool) {
 	value, ok := c.cache.young(key, maxAge)
 	if ok {

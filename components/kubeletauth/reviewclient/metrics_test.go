@@ -36,13 +36,15 @@ func TestMetrics(t *testing.T) {
 				Ask: func(context.Context) (string, error) { return "", apierrors.NewBadRequest("x") }})
 		_, _ = answer(t.Context(), a, Query[string]{Key: keyFor(4), Admit: func() error { return ErrBusy }})
 		want := `
-# HELP bulkhead_kubelet_test_answers_total [ALPHA] Queries, by the source of the answer: cache, shared (a review in flight), review, refused (a limit denied the review).
+# HELP bulkhead_kubelet_test_answers_total [ALPHA] Queries, by the source of the answer: ` +
+			`cache, shared (a review in flight), review, refused (a limit denied the review).
 # TYPE bulkhead_kubelet_test_answers_total counter
 bulkhead_kubelet_test_answers_total{source="cache"} 1
 bulkhead_kubelet_test_answers_total{source="refused"} 1
 bulkhead_kubelet_test_answers_total{source="review"} 3
 bulkhead_kubelet_test_answers_total{source="shared"} 1
-# HELP bulkhead_kubelet_test_reviews_total [ALPHA] Attempts of reviews at the API server, by outcome: answered, failed, not-sent (the queue was full, or the callers were gone).
+# HELP bulkhead_kubelet_test_reviews_total [ALPHA] Attempts of reviews at the API server, by outcome: ` +
+			`answered, failed, not-sent (the queue was full, or the callers were gone).
 # TYPE bulkhead_kubelet_test_reviews_total counter
 bulkhead_kubelet_test_reviews_total{outcome="answered"} 1
 bulkhead_kubelet_test_reviews_total{outcome="failed"} 1

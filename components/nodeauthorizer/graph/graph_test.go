@@ -9,8 +9,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestReaches(t *testing.T) {
@@ -222,46 +220,6 @@ func TestStatsCountsEachRelationOnce(t *testing.T) {
 	want.Objects[Secret], want.Objects[PersistentVolume], want.Objects[VolumeAttachment] = 2, 1, 1
 	if diff := gocmp.Diff(want, g.Stats()); diff != "" {
 		t.Errorf("Stats (-want +got):\n%s", diff)
-	}
-}
-
-func TestAnswersAndUnchangedObjectsDoNotAllocate(t *testing.T) {
-	for _, mode := range []rules.Mode{rules.Off, rules.Audit, rules.Enforce} {
-		t.Run(mode.String(), func(t *testing.T) { doesNotAllocate(t, New(Options{mode, mode, mode, false})) })
-	}
-}
-
-func doesNotAllocate(t *testing.T, g *Graph) {
-	pods := []*corev1.Pod{
-		podOn("n1", "one", secretVolume("shared"), secretVolume("s"), claimVolume("pvc"), ephemeralVolume("vol")),
-		podOn("n2", "two", secretVolume("shared")),
-		podOn("n3", "ended", secretVolume("e")),
-	}
-	pods[0].Spec.ServiceAccountName = "sa"
-	node, claim := nodeNamed("n1"), claimOf("one", "another", "one-vol")
-	replace(g, Pod, g.SetPod, pods...)
-	g.EndPod("ns", "ended", pods[2].UID)
-	g.SetNode(node)
-	g.SetPersistentVolumeClaim(claim)
-	g.SetPersistentVolume(volumeFor("one-vol", "ephemeral", "stage"))
-	g.SetPersistentVolume(volumeFor("pvc", "pv", "stage"))
-	for name, call := range map[string]func(){
-		"allowed":        func() { g.Reaches("n1", Secret, "ns", "s") },
-		"allowed shared": func() { g.Reaches("n2", Secret, "ns", "shared") },
-		"allowed volume": func() { g.Reaches("n1", PersistentVolume, "", "pv") },
-		"refused":        func() { g.Reaches("n2", Secret, "ns", "s") },
-		"unknown object": func() { g.Reaches("n2", Secret, "ns", "none") },
-		"allowed token":  func() { g.Relation("n1", ServiceAccountToken, "ns", "sa") },
-		"ended secret":   func() { g.Relation("n3", Secret, "ns", "e") },
-		"unowned volume": func() { g.Relation("n1", PersistentVolume, "", "ephemeral") },
-		"registered":     func() { g.Registered("n1") },
-		"unchanged pod":  func() { g.SetPod(pods[1]) },
-		"same node":      func() { g.SetNode(node) },
-		"same claim":     func() { g.SetPersistentVolumeClaim(claim) },
-	} {
-		if allocs := testing.AllocsPerRun(100, call); allocs != 0 {
-			t.Errorf("%s: %v allocations, want none", name, allocs)
-		}
 	}
 }
 

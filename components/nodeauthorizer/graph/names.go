@@ -92,7 +92,7 @@ func (g *Graph) DeleteNode(name string) {
 	g.unregister("", name)
 }
 
-// Registered reports whether a Node object of that name is known. It does not allocate memory.
+// Registered reports whether a Node object of that name is known.
 func (g *Graph) Registered(node string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

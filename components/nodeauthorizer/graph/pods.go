@@ -143,7 +143,7 @@ type BoundPod struct {
 }
 
 // BoundPod returns the pod of that name. The second result is false if no such pod is bound to a
-// node. BoundPod takes one lock and does not allocate memory.
+// node.
 func (g *Graph) BoundPod(namespace, name string) (BoundPod, bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -101,8 +101,9 @@ func podFieldRows() []podRow {
 			pod.Spec.InitContainers = []corev1.Container{{EnvFrom: fromSecret("s"), Env: []corev1.EnvVar{secretKey("t")}}}
 		}, refsTo(Secret, "s", "t")},
 		{"references of ephemeral containers", func(pod *corev1.Pod) {
-			pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
-				EnvFrom: fromConfigMap("c"), Env: []corev1.EnvVar{configMapKey("d")}}}}
+			pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{
+				EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+					EnvFrom: fromConfigMap("c"), Env: []corev1.EnvVar{configMapKey("d")}}}}
 		}, refsTo(ConfigMap, "c", "d")},
 		{"mirror pod: no references", func(pod *corev1.Pod) {
 			pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: ""}

@@ -21,7 +21,7 @@ type Relation struct {
 
 // Relation returns how the object is related to the node. For a Pod, related means bound to the
 // node. For objects without a namespace, namespace is empty. Relation takes one lock and a small
-// number of lookups, for any size of the cluster. It does not allocate memory.
+// number of lookups, for any size of the cluster.
 func (g *Graph) Relation(node string, kind Kind, namespace, name string) Relation {
 	if kind >= kindCount {
 		return Relation{Registered: g.Registered(node)}

@@ -59,9 +59,11 @@ func TestVolumeReferences(t *testing.T) {
 		{"the claim's for ISCSI", corev1.PersistentVolumeSource{ISCSI: &corev1.ISCSIPersistentVolumeSource{SecretRef: bare}},
 			inClaims},
 		{"StorageOS's namespace",
-			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{SecretRef: &corev1.ObjectReference{Namespace: "own", Name: "s"}}}, inOwn},
+			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{
+				SecretRef: &corev1.ObjectReference{Namespace: "own", Name: "s"}}}, inOwn},
 		{"no fallback for StorageOS",
-			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{SecretRef: &corev1.ObjectReference{Name: "s"}}}, inNone},
+			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{
+				SecretRef: &corev1.ObjectReference{Name: "s"}}}, inNone},
 		{"StorageOS without a secret: no references",
 			corev1.PersistentVolumeSource{StorageOS: &corev1.StorageOSPersistentVolumeSource{}}, nil},
 		{"CSI's secrets that a kubelet needs", corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{

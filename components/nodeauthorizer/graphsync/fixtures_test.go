@@ -56,7 +56,8 @@ func podOn(node, name string) *corev1.Pod {
 		NodeName: node,
 		Volumes: []corev1.Volume{
 			{Name: "s", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "secret-of-" + name}}},
-			{Name: "c", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim-of-" + name}}},
+			{Name: "c", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim-of-" + name}}},
 		},
 	}}
 }

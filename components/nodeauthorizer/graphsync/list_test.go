@@ -55,39 +55,39 @@ func ordinaryPod() *corev1.Pod {
 func nameAt(n int) string { return fmt.Sprintf("pod-%06d", n) }
 
 // frameOf is one event as an API server encodes it.
-func frameOf(b testing.TB, event string, object runtime.Object) []byte {
-	b.Helper()
+func frameOf(t *testing.T, event string, object runtime.Object) []byte {
+	t.Helper()
 	var raw, frame bytes.Buffer
 	objects, events := protobuf.NewSerializer(scheme.Scheme, scheme.Scheme),
 		protobuf.NewRawSerializer(scheme.Scheme, scheme.Scheme)
 	kinds, _, err := scheme.Scheme.ObjectKinds(object)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	object.GetObjectKind().SetGroupVersionKind(kinds[0])
 	if err := objects.Encode(object, &raw); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	var whole bytes.Buffer
 	if err := events.Encode(&metav1.WatchEvent{Type: event, Object: runtime.RawExtension{Raw: raw.Bytes()}},
 		&whole); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	_, _ = framer.NewLengthDelimitedFrameWriter(&frame).Write(whole.Bytes())
 	return frame.Bytes()
 }
 
 // serveList is an API server that has this number of pods and nothing else.
-func serveList(b testing.TB, pods int) (client kubernetes.Interface, size int) {
-	b.Helper()
+func serveList(t *testing.T, pods int) kubernetes.Interface {
+	t.Helper()
 	end := metav1.ObjectMeta{ResourceVersion: "1",
 		Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}
 	ends := map[string][]byte{
-		Pods:              frameOf(b, "BOOKMARK", &corev1.Pod{ObjectMeta: end}),
-		PersistentVolumes: frameOf(b, "BOOKMARK", &corev1.PersistentVolume{ObjectMeta: end}),
-		VolumeAttachments: frameOf(b, "BOOKMARK", &storagev1.VolumeAttachment{ObjectMeta: end}),
+		Pods:              frameOf(t, "BOOKMARK", &corev1.Pod{ObjectMeta: end}),
+		PersistentVolumes: frameOf(t, "BOOKMARK", &corev1.PersistentVolume{ObjectMeta: end}),
+		VolumeAttachments: frameOf(t, "BOOKMARK", &storagev1.VolumeAttachment{ObjectMeta: end}),
 	}
-	pod := frameOf(b, "ADDED", ordinaryPod())
+	pod := frameOf(t, "ADDED", ordinaryPod())
 	at := bytes.Index(pod, []byte(nameAt(0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		resource := path.Base(req.URL.Path)
@@ -103,14 +103,14 @@ func serveList(b testing.TB, pods int) (client kubernetes.Interface, size int) {
 		_ = http.NewResponseController(w).Flush()
 		<-req.Context().Done()
 	}))
-	b.Cleanup(server.Close)
+	t.Cleanup(server.Close)
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{
 		ContentType: runtime.ContentTypeProtobuf, AcceptContentTypes: runtime.ContentTypeProtobuf,
 	}})
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
-	return client, pods * len(pod)
+	return client
 }
 
 // fill returns a graph of the server's objects.
@@ -133,7 +133,7 @@ func fill(client kubernetes.Interface) *graph.Graph {
 
 // Watches of a real server decode only the used fields, and the graph gets all of them.
 func TestListFromAServer(t *testing.T) {
-	client, _ := serveList(t, 3)
+	client := serveList(t, 3)
 	if coreOf(client, lean.Pods) == client.CoreV1() {
 		t.Error("whole pods are decoded")
 	}
@@ -149,20 +149,6 @@ func TestListFromAServer(t *testing.T) {
 		}
 		if g.Relation("node-2", graph.Secret, "ns", name).Related {
 			t.Errorf("the secret %s is another node's", name)
-		}
-	}
-}
-
-// BenchmarkFirstList measures a Sync from its start to its first view of ten thousand pods. The API
-// server itself takes almost no time.
-func BenchmarkFirstList(b *testing.B) {
-	const pods = 10_000
-	client, size := serveList(b, pods)
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		if known := fill(client).Stats().Objects[graph.Pod]; known != pods {
-			b.Errorf("%d pods are known, want %d", known, pods)
 		}
 	}
 }

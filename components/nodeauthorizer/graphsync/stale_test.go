@@ -146,17 +146,3 @@ func TestMaxAgeHasADefault(t *testing.T) {
 		t.Errorf("max age %v, want %v", got, DefaultMaxAge)
 	}
 }
-
-func TestToBeReadyDoesNotAllocate(t *testing.T) {
-	s := New(fake.NewClientset(), graph.New(graph.Options{}), Options{})
-	for _, w := range s.watched {
-		w.view.listed()
-	}
-	if n := testing.AllocsPerRun(100, func() {
-		if why := s.Unready(); why != "" {
-			t.Error(why)
-		}
-	}); n != 0 {
-		t.Errorf("allocates %v times", n)
-	}
-}

@@ -54,20 +54,24 @@ bulkhead_live_read_waiting 3
 		cancel()
 		time.Sleep(3 * time.Second)
 		compare(`
-# HELP bulkhead_live_read_found_total [ALPHA] Live reads that returned something which the watch had yet to show, by resource.
+# HELP bulkhead_live_read_found_total [ALPHA] Live reads that returned something `+
+			`which the watch had yet to show, by resource.
 # TYPE bulkhead_live_read_found_total counter
 bulkhead_live_read_found_total{relation="pods"} 4
 # HELP bulkhead_live_read_waiting [ALPHA] Requests that wait for a live read now.
 # TYPE bulkhead_live_read_waiting gauge
 bulkhead_live_read_waiting 0
-# HELP bulkhead_live_reads_refused_total [ALPHA] Requests for which nothing could be confirmed by a live read, by reason.
+# HELP bulkhead_live_reads_refused_total [ALPHA] Requests for which nothing could be confirmed `+
+			`by a live read, by reason.
 # TYPE bulkhead_live_reads_refused_total counter
 bulkhead_live_reads_refused_total{reason="node-budget"} 1
 bulkhead_live_reads_refused_total{reason="withdrawn"} 3
-# HELP bulkhead_live_reads_total [ALPHA] Reads from the API server before a refusal, by resource and outcome (ok, not-found, no-answer, failed, too-many, incomparable).
+# HELP bulkhead_live_reads_total [ALPHA] Reads from the API server before a refusal, `+
+			`by resource and outcome (ok, not-found, no-answer, failed, too-many, incomparable).
 # TYPE bulkhead_live_reads_total counter
 bulkhead_live_reads_total{outcome="not-found",relation="volumeattachments"} 1
 bulkhead_live_reads_total{outcome="ok",relation="pods"} 4
-`, "bulkhead_live_read_found_total", "bulkhead_live_read_waiting", "bulkhead_live_reads_refused_total", "bulkhead_live_reads_total")
+`, "bulkhead_live_read_found_total", "bulkhead_live_read_waiting",
+			"bulkhead_live_reads_refused_total", "bulkhead_live_reads_total")
 	})
 }

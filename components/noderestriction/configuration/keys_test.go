@@ -74,13 +74,6 @@ func TestNoKeys(t *testing.T) {
 	}
 }
 
-func TestKeysDoNotAllocate(t *testing.T) {
-	keys := newKeys([]string{"a", "b*", "c/*", "d*"}, centrallySet)
-	if n := testing.AllocsPerRun(100, func() { keys.Has("node-restriction.kubernetes.io/x"); keys.Has("c/d") }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 func TestMachineTableParsing(t *testing.T) {
 	c, err := Parse([]byte(head + `
 machines:

@@ -16,7 +16,8 @@ const head = "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Configurati
 // TestInvalidConfigurationIsRejected checks invalid files. Each has a valid counterpart that differs in one place.
 func TestInvalidConfigurationIsRejected(t *testing.T) {
 	for _, row := range []struct{ name, good, bad, says string }{
-		{"no field like that", "allowedLabels: [a]", "allowedLabel: [a]", `line 3: unknown field "allowedLabel"; did you mean "allowedLabels"?`},
+		{"no field like that", "allowedLabels: [a]", "allowedLabel: [a]",
+			`line 3: unknown field "allowedLabel"; did you mean "allowedLabels"?`},
 		{"no field like that in a part", "mirrorPods: {mode: warn}", "mirrorPods: {mode: warn, modus: x}",
 			`line 3: unknown field "mirrorPods.modus"`},
 		{"case matters", "caps: {}", "Caps: {}", `line 3: unknown field "Caps"`},
@@ -177,7 +178,8 @@ func TestRefusedAsAWhole(t *testing.T) {
 		{"another kind", "apiVersion: noderestriction.admission.k8s.io/v1\nkind: Policy\nx: 1",
 			`line 2: kind is "Policy"; this program supports only Configuration`},
 		{"another version", "kind: Configuration\napiVersion: noderestriction.admission.k8s.io/v2",
-			`line 2: apiVersion is "noderestriction.admission.k8s.io/v2"; this program supports only noderestriction.admission.k8s.io/v1`},
+			`line 2: apiVersion is "noderestriction.admission.k8s.io/v2"; ` +
+				`this program supports only noderestriction.admission.k8s.io/v1`},
 		{"JSON with a field too many",
 			"{\n\t\"apiVersion\": \"noderestriction.admission.k8s.io/v1\",\n\t\"kind\": \"Configuration\",\n\t\"caps\": " +
 				"{\"x\": 1}\n}", `line 4: unknown field "caps.x"`},

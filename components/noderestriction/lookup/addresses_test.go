@@ -16,7 +16,8 @@ func TestServiceWith(t *testing.T) {
 	w := newWorld(t, &api{answer: func(asked string) string {
 		switch asked {
 		case path + "10.96.0.1":
-			return `{"metadata":{"name":"10.96.0.1"},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"kubernetes"}}}`
+			return `{"metadata":{"name":"10.96.0.1"},` +
+				`"spec":{"parentRef":{"resource":"services","namespace":"default","name":"kubernetes"}}}`
 		case path + "10.96.0.2":
 			return "404"
 		default:

@@ -31,7 +31,8 @@ func list(path string, items ...string) *api {
 		} else {
 			to = len(items)
 		}
-		return fmt.Sprintf(`{"kind":"CertificateSigningRequestList","apiVersion":"certificates.k8s.io/v1","metadata":{"continue":%q},"items":[%s]}`, next, strings.Join(items[from:to], ","))
+		return fmt.Sprintf(`{"kind":"CertificateSigningRequestList","apiVersion":"certificates.k8s.io/v1",`+
+			`"metadata":{"continue":%q},"items":[%s]}`, next, strings.Join(items[from:to], ","))
 	}}
 }
 
@@ -116,7 +117,8 @@ func TestFailedCounts(t *testing.T) {
 		want  string
 	}{
 		{"an API that is not served", answers("404"), noderestriction.ResourceSlices, 5,
-			"cannot look up resourceslices: the API server has no resourceslices.resource.k8s.io of version [v1 v1beta2 v1beta1]"},
+			"cannot look up resourceslices: the API server has no resourceslices.resource.k8s.io " +
+				"of version [v1 v1beta2 v1beta1]"},
 		{"forbidden", answers("403"), noderestriction.MirrorPods, 5,
 			"cannot look up the mirror pods of the node: the server says 403"},
 		{"too many pods", list("/api/v1/pods", many(MaxCounted+1, anyItem)...), noderestriction.MirrorPods, 5,

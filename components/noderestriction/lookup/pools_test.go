@@ -66,13 +66,15 @@ func TestPoolUserOnALaterPage(t *testing.T) {
 func TestPoolUserIsUnknown(t *testing.T) {
 	endless := make([][2]string, rowsPerPage)
 	for name, answer := range map[string]string{
-		"forbidden":     "403",
-		"no such API":   "404",
-		"a list":        `{"kind":"ResourceSliceList","apiVersion":"resource.k8s.io/v1","items":[]}`,
-		"no JSON":       `{`,
-		"no columns":    `{"kind":"Table","columnDefinitions":[{"name":"Name"}],"rows":[]}`,
-		"a short row":   `{"kind":"Table","columnDefinitions":[{"name":"Node"},{"name":"Pool"}],"rows":[{"cells":["other"]}]}`,
-		"a number":      `{"kind":"Table","columnDefinitions":[{"name":"Node"},{"name":"Pool"}],"rows":[{"cells":["other",1]}]}`,
+		"forbidden":   "403",
+		"no such API": "404",
+		"a list":      `{"kind":"ResourceSliceList","apiVersion":"resource.k8s.io/v1","items":[]}`,
+		"no JSON":     `{`,
+		"no columns":  `{"kind":"Table","columnDefinitions":[{"name":"Name"}],"rows":[]}`,
+		"a short row": `{"kind":"Table","columnDefinitions":[{"name":"Node"},{"name":"Pool"}],` +
+			`"rows":[{"cells":["other"]}]}`,
+		"a number": `{"kind":"Table","columnDefinitions":[{"name":"Node"},{"name":"Pool"}],` +
+			`"rows":[{"cells":["other",1]}]}`,
 		"too many rows": sliceTable(t, "more", endless...),
 		"empty pages":   sliceTable(t, "more"),
 	} {

@@ -115,7 +115,8 @@ func (a accounts) Account(namespace, name string) (nodescope.Account, bool) {
 	return account, known && namespace == "ns"
 }
 
-const usualScope = "pods,pods/status,pods/eviction,pods/exec,nodes,nodes/status,events,leases.coordination.k8s.io,serviceaccounts/token," +
+const usualScope = "pods,pods/status,pods/eviction,pods/exec,nodes,nodes/status,events," +
+	"leases.coordination.k8s.io,serviceaccounts/token," +
 	"widgets.example.com,widgets.example.com/status,widgets.example.com/scale,gadgets.example.com"
 
 const usualCustom = "widgets.example.com=field:spec.node,gadgets.example.com=label:example.com/node"

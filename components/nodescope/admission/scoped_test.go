@@ -74,26 +74,32 @@ func nodeRows() []row {
 			says: `nodes "me" is forbidden: node "me" is not allowed to modify ownerReferences [NR-NODE-5] [NS-ADMIT-1]`},
 		{name: "no more of a pod on its node", write: write(admission.Delete, "pods", nil, aPod("mine", "me"))},
 		{name: "no more of a pod on another node", write: write(admission.Delete, "pods", nil, aPod("theirs", "other")),
-			by:   "NS-ADMIT-1",
-			says: `pods "theirs" is forbidden: node "me" can only delete pods with spec.nodeName set to itself [NR-POD-4] [NS-ADMIT-1]`},
+			by: "NS-ADMIT-1",
+			says: `pods "theirs" is forbidden: ` +
+				`node "me" can only delete pods with spec.nodeName set to itself [NR-POD-4] [NS-ADMIT-1]`},
 		{name: "an eviction on its node", write: evict("mine")},
 		{name: "an eviction on another node", write: evict("theirs"), by: "NS-ADMIT-1",
-			says: `pods "theirs" is forbidden: node me can only evict pods with spec.nodeName set to itself [NR-POD-8] [NS-ADMIT-1]`},
+			says: `pods "theirs" is forbidden: ` +
+				`node me can only evict pods with spec.nodeName set to itself [NR-POD-8] [NS-ADMIT-1]`},
 		{name: "an eviction of a deleted pod", write: evict("gone"), by: "NS-ADMIT-1",
 			says: `pods "gone" not found [NR-POD-8] [NS-ADMIT-1]`},
 		{name: "the status of a pod on its node",
 			write: write(admission.Update, "pods/status", aPod("mine", "me"), aPod("mine", "me"))},
 		{name: "the status of a pod on another node",
 			write: write(admission.Update, "pods/status", aPod("theirs", "other"), aPod("theirs", "other")), by: "NS-ADMIT-1",
-			says: `pods "theirs" is forbidden: node "me" can only update pod status for pods with spec.nodeName set to itself [NR-POD-6] [NS-ADMIT-1]`},
+			says: `pods "theirs" is forbidden: ` +
+				`node "me" can only update pod status for pods with spec.nodeName set to itself [NR-POD-6] [NS-ADMIT-1]`},
 		{name: "its node's lease", write: write(admission.Create, "leases", lease("me"), nil)},
 		{name: "another node's lease", write: write(admission.Create, "leases", lease("other"), nil), by: "NS-ADMIT-1",
-			says: `leases.coordination.k8s.io "other" is forbidden: can only access node lease with the same name as the requesting node [NR-LEASE-1] [NS-ADMIT-1]`},
+			says: `leases.coordination.k8s.io "other" is forbidden: ` +
+				`can only access node lease with the same name as the requesting node [NR-LEASE-1] [NS-ADMIT-1]`},
 		{name: "a token of a pod on another node", write: token("theirs"), by: "NS-ADMIT-1",
-			says: `serviceaccounts "agent" is forbidden: node requested token bound to a pod scheduled on a different node [NR-SA-3] [NS-ADMIT-1]`},
+			says: `serviceaccounts "agent" is forbidden: ` +
+				`node requested token bound to a pod scheduled on a different node [NR-SA-3] [NS-ADMIT-1]`},
 		{name: "a token of a pod on another node, its scope having none", scope: "pods", write: token("theirs"),
-			by:   "NS-TOKEN-2",
-			says: `serviceaccounts "agent" is forbidden: pod "theirs", with the UID in spec.boundObjectRef, is not on node "me" [NS-TOKEN-2]`},
+			by: "NS-TOKEN-2",
+			says: `serviceaccounts "agent" is forbidden: ` +
+				`pod "theirs", with the UID in spec.boundObjectRef, is not on node "me" [NS-TOKEN-2]`},
 		{name: "a secret, which has no rule", scope: "*",
 			write: write(admission.Update, "secrets", &corev1.Secret{}, &corev1.Secret{})},
 	}
@@ -133,24 +139,30 @@ func exemptionRows() []row {
 		{name: "no cordon of another Node with it", exemptions: "uncordon", write: updateNode("other", cordoned, asBefore),
 			by: "NS-ADMIT-1", says: notOther},
 		{name: "a Node's annotation", write: updateNode("me", asBefore, annotated), by: "NS-ADMIT-1",
-			says: `nodes "me" is forbidden: node "me" is not allowed to modify annotations: cni.example.com/address [NR-ANNOTATION-1] [NS-ADMIT-1]`},
+			says: `nodes "me" is forbidden: ` +
+				`node "me" is not allowed to modify annotations: cni.example.com/address [NR-ANNOTATION-1] [NS-ADMIT-1]`},
 		{name: "a Node's annotation with the exemption", exemptions: "node-annotations",
 			write: updateNode("me", asBefore, annotated)},
 		{name: "another Node's annotation with it", exemptions: "node-annotations",
 			write: updateNode("other", asBefore, annotated), by: "NS-ADMIT-1", says: notOther},
 		{name: "a pod's annotation through its status", write: status("mine", "me"), by: "NS-ADMIT-1",
-			says: `pods "mine" is forbidden: node "me" cannot update annotations through pod status [NR-PODMETA-1] [NS-ADMIT-1]`},
+			says: `pods "mine" is forbidden: ` +
+				`node "me" cannot update annotations through pod status [NR-PODMETA-1] [NS-ADMIT-1]`},
 		{name: "a pod's annotation through its status with the exemption", exemptions: "pod-annotations",
 			write: status("mine", "me")},
 		{name: "the annotation of another node's pod with it", exemptions: "pod-annotations",
 			write: status("theirs", "other"), by: "NS-ADMIT-1",
-			says: `pods "theirs" is forbidden: node "me" can only update pod status for pods with spec.nodeName set to itself [NR-POD-6] [NS-ADMIT-1]`},
+			says: `pods "theirs" is forbidden: ` +
+				`node "me" can only update pod status for pods with spec.nodeName set to itself [NR-POD-6] [NS-ADMIT-1]`},
 		{name: "an event that names its node", write: event("me", "me")},
 		{name: "an event that names no node", write: event("me", ""), by: "NS-ADMIT-1",
-			says: `events "e" is forbidden: node "me" can only write events with itself as source.host and reportingInstance [NR-EVENT-1] [NS-ADMIT-1]`},
+			says: `events "e" is forbidden: ` +
+				`node "me" can only write events with itself as source.host and reportingInstance [NR-EVENT-1] [NS-ADMIT-1]`},
 		{name: "an event that names no node with the exemption", exemptions: "event-source", write: event("me", "")},
 		{name: "an event about another Node with it", exemptions: "event-source", write: event("other", ""), by: "NS-ADMIT-1",
-			says: `events "e" is forbidden: node "me" can only write events about itself, its own pods, and objects that they bring to it [NR-EVENT-2] [NS-ADMIT-1]`},
+			says: `events "e" is forbidden: ` +
+				`node "me" can only write events about itself, its own pods, ` +
+				`and objects that they bring to it [NR-EVENT-2] [NS-ADMIT-1]`},
 	}
 }
 
@@ -163,7 +175,8 @@ func podRows() []row {
 	update := func(before, after *corev1.Pod) admission.Attributes {
 		return write(admission.Update, "pods", after, before)
 	}
-	const onlyOwn = `is forbidden: a pod on node "me" can only change pods with spec.nodeName set to that node [NS-ADMIT-2]`
+	const onlyOwn = `is forbidden: a pod on node "me" can only change pods ` +
+		`with spec.nodeName set to that node [NS-ADMIT-2]`
 	mirror := aPod("static-me", "me",
 		func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} })
 	return []row{
@@ -184,7 +197,8 @@ func podRows() []row {
 		{name: "a label of a pod on its node, its scope having none", scope: "nodes",
 			write: update(aPod("mine", "me"), aPod("mine", "me", labelled))},
 		{name: "an owner of a pod on its node", write: update(aPod("mine", "me"), aPod("mine", "me", adopted)),
-			by: "NS-ADMIT-3", says: `pods "mine" is forbidden: a pod on node "me" cannot change ownerReferences of pods [NS-ADMIT-3]`},
+			by: "NS-ADMIT-3", says: `pods "mine" is forbidden: ` +
+				`a pod on node "me" cannot change ownerReferences of pods [NS-ADMIT-3]`},
 		{name: "a new pod", write: write(admission.Create, "pods", aPod("new", "me"), nil), by: "NS-ADMIT-2",
 			says: `pods "new" is forbidden: a pod on node "me" creates no pods [NS-ADMIT-2]`},
 		{name: "a new mirror pod", write: write(admission.Create, "pods", mirror, nil), by: "NS-ADMIT-2",

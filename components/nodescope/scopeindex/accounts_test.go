@@ -88,7 +88,9 @@ func TestAListReplacesAccounts(t *testing.T) {
 	w.SetAccount(serviceAccount("stays", "pods", none))
 	w.SetAccount(serviceAccount("stays", "secrets", none))
 	w.SetAccount(serviceAccount("new", none, none))
-	w.RetainAccounts(map[types.NamespacedName]struct{}{{Namespace: "ns", Name: "stays"}: {}, {Namespace: "ns", Name: "new"}: {}})
+	w.RetainAccounts(map[types.NamespacedName]struct{}{
+		{Namespace: "ns", Name: "stays"}: {}, {Namespace: "ns", Name: "new"}: {},
+	})
 	for name, want := range map[string]bool{"gone": false, "stays": true, "new": true} {
 		if _, known := w.Account("ns", name); known != want {
 			t.Errorf("%s is known: %v", name, known)

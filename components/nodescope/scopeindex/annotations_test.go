@@ -70,7 +70,9 @@ func TestObjectsWithAScope(t *testing.T) {
 		{"a list", func() {
 			x.SetAccount(accountOf("b", none))
 			x.SetAccount(accountOf("z", "*"))
-			x.RetainAccounts(map[types.NamespacedName]struct{}{{Namespace: "ns", Name: "b"}: {}, {Namespace: "ns", Name: "z"}: {}})
+			x.RetainAccounts(map[types.NamespacedName]struct{}{
+				{Namespace: "ns", Name: "b"}: {}, {Namespace: "ns", Name: "z"}: {},
+			})
 		}, "z"},
 	} {
 		step.do()
@@ -96,7 +98,8 @@ func TestUnread(t *testing.T) {
 	want := []Unread{
 		{"Pod", "ns", "bad", "u-bad", prefix + `"": an entry is empty`},
 		{"ServiceAccount", "ns", "bad", "u-bad",
-			prefix + `"Pods": want a resource as RBAC names it: pods, pods/- (without subresources), nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *`},
+			prefix + `"Pods": want a resource as RBAC names it: pods, pods/- (without subresources), ` +
+				`nodes/status, leases.coordination.k8s.io, *.storage.k8s.io or *`},
 	}
 	if diff := cmp.Diff(want, x.Unread()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -24,18 +24,6 @@ func TestUnionsAreBounded(t *testing.T) {
 	}
 }
 
-func TestQuestionsDoNotAllocate(t *testing.T) {
-	w := newWorld()
-	w.SetAccount(serviceAccount("agent", "pods", "taints"))
-	w.set(pod("p", "1", "secrets"))
-	if n := testing.AllocsPerRun(100, func() {
-		w.Account("ns", "agent")
-		w.Pod("ns", "p")
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // A reader never finds a pod in the graph without its annotation, even during writes.
 func TestReadersAndWriters(t *testing.T) {
 	w := newWorld()

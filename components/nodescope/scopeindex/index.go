@@ -78,7 +78,7 @@ func New(where Pods, unread func(kind, namespace, name string, err error)) *Inde
 	}
 }
 
-// Account implements [nodescope.NodeInfo]. It does not allocate.
+// Account implements [nodescope.NodeInfo].
 func (x *Index) Account(namespace, name string) (nodescope.Account, bool) {
 	named := types.NamespacedName{Namespace: namespace, Name: name}
 	x.mu.RLock()
@@ -98,7 +98,7 @@ func (x *Index) Account(namespace, name string) (nodescope.Account, bool) {
 }
 
 // Pod implements [nodescope.NodeInfo]. A pod is not known if the index has the annotation of
-// another pod with its name: one of the two is about to be replaced. Pod does not allocate.
+// another pod with its name: one of the two is about to be replaced.
 func (x *Index) Pod(namespace, name string) (nodescope.Pod, bool) {
 	// The lock also covers the look-up in the graph. So the index has the annotation of each
 	// pod that the graph returns.

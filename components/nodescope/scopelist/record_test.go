@@ -23,7 +23,10 @@ func TestEncode(t *testing.T) {
 		{Namespace: "b", Name: "5"}: {Since: time.Unix(8, 0).UTC()},
 	}}
 	text, err := r.Encode()
-	const want = `{"time":"2026-01-02T03:04:05Z","problem":"p","accounts":{"live":{"b":["4","5"]},"liveInAdmission":{"b":["3"]},"liveInAuthorization":{"a":["2"]},"pending":{"a":["1"]}},"details":{"b":{"3":"d3","4":"d4@7","5":"@8"}}}`
+	const want = `{"time":"2026-01-02T03:04:05Z","problem":"p",` +
+		`"accounts":{"live":{"b":["4","5"]},"liveInAdmission":{"b":["3"]},` +
+		`"liveInAuthorization":{"a":["2"]},"pending":{"a":["1"]}},` +
+		`"details":{"b":{"3":"d3","4":"d4@7","5":"@8"}}}`
 	if text != want || err != nil {
 		t.Errorf("%v: got %s", err, text)
 	}

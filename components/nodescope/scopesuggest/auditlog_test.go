@@ -142,9 +142,10 @@ func TestInvalidLogsAreRejected(t *testing.T) {
 		log  string
 		want error
 	}{
-		"nothing":         {"", nil},
-		"another log":     {"I0102 03:04:05 1 server.go:1] started\nsystem:serviceaccount:ns:agent\n", errNoLog},
-		"half a line":     {`{"kind":"Event","apiVersion":"audit.k8s.io/v1","user":{"username":"system:serviceaccount:ns:agent"`, errNoLog},
+		"nothing":     {"", nil},
+		"another log": {"I0102 03:04:05 1 server.go:1] started\nsystem:serviceaccount:ns:agent\n", errNoLog},
+		"half a line": {`{"kind":"Event","apiVersion":"audit.k8s.io/v1",` +
+			`"user":{"username":"system:serviceaccount:ns:agent"`, errNoLog},
 		"a line too long": {strings.Repeat("x", maxLine+1) + "\n", errNoLog},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +177,10 @@ func TestABrokenReadIsAnError(t *testing.T) {
 }
 
 func FuzzLog(f *testing.F) {
-	f.Add([]byte(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete","requestURI":"/api/v1/pods?fieldSelector=a","verb":"list","user":{"username":"system:serviceaccount:ns:agent","extra":{"authentication.kubernetes.io/node-name":["me"]}},"objectRef":{"resource":"pods"}}`))
+	f.Add([]byte(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"ResponseComplete",` +
+		`"requestURI":"/api/v1/pods?fieldSelector=a","verb":"list",` +
+		`"user":{"username":"system:serviceaccount:ns:agent",` +
+		`"extra":{"authentication.kubernetes.io/node-name":["me"]}},"objectRef":{"resource":"pods"}}`))
 	f.Add([]byte("\n\n{}\nnull\n"))
 	f.Fuzz(func(t *testing.T, log []byte) {
 		s := newSuggester()

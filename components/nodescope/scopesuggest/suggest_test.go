@@ -124,8 +124,8 @@ func TestSuggest(t *testing.T) {
 						Why: "create serviceaccounts/token ns/theirs: a pod on node 'me' is limited to what that node may do: not a " +
 							"node's [NA-TEST-1] [NS-TOKEN-1]"},
 				},
-				Unscoped: []string{"create serviceaccounts/token ns/theirs: a pod on node 'me' is limited to what that node may do: " +
-					"not a node's [NA-TEST-1] [NS-TOKEN-1]"},
+				Unscoped: []string{"create serviceaccounts/token ns/theirs: " +
+					"a pod on node 'me' is limited to what that node may do: not a node's [NA-TEST-1] [NS-TOKEN-1]"},
 			},
 		},
 		"being another user": {

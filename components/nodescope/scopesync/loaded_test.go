@@ -14,15 +14,21 @@ import (
 // said is output of kube-apiserver 1.37, with the lines before and after.
 const said = `# HELP apiserver_authorization_config_controller_last_config_info [ALPHA] Information
 # TYPE apiserver_authorization_config_controller_last_config_info gauge
-apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="sha256:1",status="success"} 1.7e+09
-apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="sha256:1",status="failure"} 1.6e+09
+apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds{` +
+	`apiserver_id_hash="sha256:1",status="success"} 1.7e+09
+apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds{` +
+	`apiserver_id_hash="sha256:1",status="failure"} 1.6e+09
 apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:1",status="success"} 3
 apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:1",hash="sha256:authz"} 1
 apiserver_encryption_config_controller_last_config_info{apiserver_id_hash="sha256:1",hash="sha256:other"} 1
-apiserver_manifest_admission_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="sha256:1",plugin="ValidatingAdmissionPolicy",status="failure"} 1.9e+09
-apiserver_manifest_admission_config_controller_automatic_reload_last_timestamp_seconds{apiserver_id_hash="sha256:1",plugin="ValidatingAdmissionWebhook",status="success"} 1.7e+09
-apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:1",hash="sha256:policies",plugin="ValidatingAdmissionPolicy"} 1
-apiserver_manifest_admission_config_controller_last_config_info{apiserver_id_hash="sha256:1",hash="sha256:webhooks",plugin="ValidatingAdmissionWebhook"} 1
+apiserver_manifest_admission_config_controller_automatic_reload_last_timestamp_seconds{` +
+	`apiserver_id_hash="sha256:1",plugin="ValidatingAdmissionPolicy",status="failure"} 1.9e+09
+apiserver_manifest_admission_config_controller_automatic_reload_last_timestamp_seconds{` +
+	`apiserver_id_hash="sha256:1",plugin="ValidatingAdmissionWebhook",status="success"} 1.7e+09
+apiserver_manifest_admission_config_controller_last_config_info{` +
+	`apiserver_id_hash="sha256:1",hash="sha256:policies",plugin="ValidatingAdmissionPolicy"} 1
+apiserver_manifest_admission_config_controller_last_config_info{` +
+	`apiserver_id_hash="sha256:1",hash="sha256:webhooks",plugin="ValidatingAdmissionWebhook"} 1
 process_start_time_seconds 1.7e+09
 `
 

@@ -21,7 +21,8 @@ const fakeDocker = `#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >>"$here/commands"
 case "$1" in
-info) echo '{"OSType":"linux","Architecture":"x86_64","CgroupVersion":"2","MemoryLimit":true,"PidsLimit":true,"CPUShares":true}' ;;
+info) echo '{"OSType":"linux","Architecture":"x86_64","CgroupVersion":"2",` +
+	`"MemoryLimit":true,"PidsLimit":true,"CPUShares":true}' ;;
 image) exit 1 ;;
 pull) [ -e "$here/registry" ] ;;
 import) cat >/dev/null ;;

@@ -34,7 +34,8 @@ func TestSpecFile(t *testing.T) {
 }
 
 func TestRelaxSpec(t *testing.T) {
-	const process = `{"args":["sh"],"rlimits":[{}],"oomScoreAdj":-999,"capabilities":{"bounding":["CAP_SYS_RESOURCE","CAP_KILL"],"effective":["CAP_KILL"]}}`
+	const process = `{"args":["sh"],"rlimits":[{}],"oomScoreAdj":-999,` +
+		`"capabilities":{"bounding":["CAP_SYS_RESOURCE","CAP_KILL"],"effective":["CAP_KILL"]}}`
 	want := map[string]any{
 		"args":         []any{"sh"},
 		"capabilities": map[string]any{"bounding": []any{"CAP_KILL"}, "effective": []any{"CAP_KILL"}},

@@ -21,7 +21,8 @@ func podWithAll() *corev1.Pod {
 	claim := "claim"
 	container := corev1.Container{
 		Name: "c", Image: "i", Args: []string{"a", "b"}, Ports: []corev1.ContainerPort{{ContainerPort: 80}},
-		EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "s1"}}}},
+		EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: "s1"}}}},
 		Env: []corev1.EnvVar{
 			{Name: "PLAIN", Value: "value"},
 			{Name: "KEY", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k"}}},
