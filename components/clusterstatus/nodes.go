@@ -85,8 +85,8 @@ func (s *snapshot) nodeFindings(r *Report) []Finding {
 		switch node.Guard {
 		case Guarded, LeftOut:
 		case NotGuarded:
-			found = append(found, Finding{level, node.Name, "the kubelet is not guarded: it is not behind kubelet-auth-proxy",
-				"run `bulkhead node install` on this node, then `bulkhead node status`"})
+			found = append(found, Finding{level, node.Name, "the kubelet is not guarded: it is not behind a ready " +
+				"kubelet-auth-proxy", "run `bulkhead node status` on this node, and then what it says"})
 		case Unknown:
 			found = append(found, Finding{preflight.Warn, node.Name, "it is unknown whether the kubelet is guarded: " +
 				node.Reason, "repair the kubelet, or delete the Node if the machine is gone"})

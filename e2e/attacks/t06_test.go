@@ -45,8 +45,9 @@ var _ = tell(Story{
 			Twin:   reportsMessage,
 		},
 		{
-			Name: "creating a mirror pod with the label of a Service", Effect: "the Service's traffic reaches the attacker's pod",
-			By: machine, Rule: "NR-MIRROR-2",
+			Name:   "creating a mirror pod with the label of a Service",
+			Effect: "the Service's traffic reaches the attacker's pod",
+			By:     machine, Rule: "NR-MIRROR-2",
 			Prepare: func(ctx context.Context, r *Run) {
 				r.Node = r.Env.Node(ctx, r.Own)
 				service(ctx, r)
@@ -70,7 +71,8 @@ var _ = tell(Story{
 			Attack: labelsItsPod,
 			Show: func(ctx context.Context, r *Run, _ Answer) {
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace(ctx), Name: r.Names["replica"]}}
-				Expect(r.Objects.Get(ctx, pod.Name, pod.Namespace, pod)).To(Or(Succeed(), MatchError(ContainSubstring("not found"))))
+				Expect(r.Objects.Get(ctx, pod.Name, pod.Namespace, pod)).To(
+					Or(Succeed(), MatchError(ContainSubstring("not found"))))
 				gone(ctx, r, pod)
 			},
 			TwinIs: "a message in the same status instead of the label",

@@ -28,7 +28,8 @@ var _ = tell(Story{
 	Stops: "A node sets only labels that the operator allows: those of the kubelet, in the installation's default.",
 	Attempts: []Attempt{
 		attracting("the label of control planes", "node-role.kubernetes.io/e2e", "NR-NODE-3", noLabel),
-		attracting("a label below node-restriction.kubernetes.io", "node-restriction.kubernetes.io/e2e", "NR-NODE-3", noLabel),
+		attracting("a label below node-restriction.kubernetes.io", "node-restriction.kubernetes.io/e2e", "NR-NODE-3",
+			noLabel),
 		attracting("a label of another domain of Kubernetes", "e2e.k8s.io/dedicated", "NR-NODE-3", noLabel),
 		attracting("a label of the operator's own domain", "example.com/dedicated", "NR-LABEL-2", "example.com/dedicated"),
 		registering(),

@@ -65,7 +65,8 @@ func kubeletPort(ctx context.Context, r *Run, flags ...string) *Port {
 // execs runs echo in the victim's pod, and returns the output as the body.
 func execs(ctx context.Context, r *Run, who *Identity) Answer {
 	GinkgoHelper()
-	path := "/exec/" + r.Pod.Namespace + "/" + r.Pod.Name + "/shell?output=1&error=1&command=echo&command=hello+from+the+pod+of+others"
+	path := "/exec/" + r.Pod.Namespace + "/" + r.Pod.Name + "/shell?output=1&error=1&command=echo" +
+		"&command=hello+from+the+pod+of+others"
 	answer, connection := r.Call(ctx, who, Calling(http.MethodGet, path).Upgrading("v4.channel.k8s.io"))
 	if answer.Code == http.StatusSwitchingProtocols {
 		output, err := connection.Output()

@@ -60,8 +60,8 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 	It("changes nothing if it installs what bulkhead status prints", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"),
 		func(ctx SpecContext) {
 			before := state(ctx)
-			suite.OnControlPlane(ctx, "bulkhead status -o yaml > /run/bulkhead.yaml && bulkhead config diff /run/bulkhead.yaml && "+
-				"bulkhead install --config=/run/bulkhead.yaml")
+			suite.OnControlPlane(ctx, "bulkhead status -o yaml > /run/bulkhead.yaml && "+
+				"bulkhead config diff /run/bulkhead.yaml && bulkhead install --config=/run/bulkhead.yaml")
 			Expect(state(ctx)).To(Equal(before))
 			expectBulkhead(ctx)
 		})

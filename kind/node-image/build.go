@@ -125,7 +125,8 @@ func (b *Builder) steps(tag string, debian *progress.Background) []step {
 }
 
 // removeOlder removes the images of other inputs to free disk space. It keeps the image that was built,
-// also if its inputs have changed since the build began, and the current image of each release. Docker does not remove an image that a container uses, so the next build tries again.
+// also if its inputs have changed since the build began, and the current image of each release. Docker
+// does not remove an image that a container uses, so the next build tries again.
 func (b *Builder) removeOlder(ctx context.Context, built string) {
 	keep := []string{built}
 	for _, release := range releases {

@@ -37,7 +37,7 @@ func (u unread) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case a := <-u:
-			logger.Info("Invalid annotation: its pods are limited to their nodes on everything",
+			logger.Info("Invalid annotation of node scope",
 				"kind", a.kind, "namespace", a.namespace, "name", a.name, "reason", a.err.Error())
 		}
 	}

@@ -31,13 +31,12 @@ const (
 	maxCause = 512
 )
 
-// ProxiedNodes returns the nodes whose kubelets are behind kubelet-auth-proxy: they listen on
-// loopback. A proxy can also be idle, so ProxiedNodes reads the configuration of these kubelets
-// through the API server. A kubelet that cannot be asked counts as one behind its proxy. Its name is
-// followed by the cause. A node whose proxy is not ready counts only while its kubelet reports that
-// the node is ready: otherwise the machine may be gone.
+// ProxiedNodes returns the nodes whose kubelets are behind kubelet-auth-proxy. They have a ready
+// proxy, and their kubelet listens on loopback. A ready proxy can also be idle, so
+// ProxiedNodes reads the configuration of these kubelets through the API server. A kubelet that
+// cannot be asked counts as one behind its proxy. Its name is followed by the cause.
 func (c *Client) ProxiedNodes(ctx context.Context) ([]string, error) {
-	nodes, err := c.proxies(ctx)
+	nodes, err := c.readyProxies(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,52 +116,24 @@ func (c *Client) NodesWithout(ctx context.Context, selector labels.Selector) ([]
 	return left, nil
 }
 
-// proxies returns the nodes with a pod of kubelet-auth-proxy that is ready, idle or not, and the ready
-// nodes with one that is not.
-func (c *Client) proxies(ctx context.Context) ([]string, error) {
+// readyProxies returns the nodes on which kubelet-auth-proxy is ready, idle or not.
+func (c *Client) readyProxies(ctx context.Context) ([]string, error) {
 	pods, err := c.Kubernetes.CoreV1().Pods(kubeSystem).List(ctx,
 		metav1.ListOptions{LabelSelector: componentLabel + "kubelet-auth-proxy"})
 	if err != nil {
 		return nil, fmt.Errorf("listing pods of kubelet-auth-proxy: %w", err)
 	}
-	var nodes, unready []string
+	var nodes []string
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		owner := metav1.GetControllerOf(pod)
 		// Any user can set this label on a pod.
-		switch {
-		case owner == nil || owner.Kind != "DaemonSet" || owner.Name != proxyDaemonSet:
-		case ready(pod):
+		if owner != nil && owner.Kind == "DaemonSet" && owner.Name == proxyDaemonSet && ready(pod) {
 			nodes = append(nodes, pod.Spec.NodeName)
-		default:
-			unready = append(unready, pod.Spec.NodeName)
 		}
 	}
-	if len(unready) > 0 {
-		unready, err = c.readyNodes(ctx, unready)
-	}
-	nodes = append(nodes, unready...)
 	slices.Sort(nodes)
-	return slices.Compact(nodes), err
-}
-
-// readyNodes returns those of the nodes that are ready.
-func (c *Client) readyNodes(ctx context.Context, of []string) ([]string, error) {
-	nodes, err := c.Kubernetes.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("listing nodes: %w", err)
-	}
-	var found []string
-	for i := range nodes.Items {
-		node := &nodes.Items[i]
-		isReady := slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		})
-		if isReady && slices.Contains(of, node.Name) {
-			found = append(found, node.Name)
-		}
-	}
-	return found, nil
+	return slices.Compact(nodes), nil
 }
 
 func ready(pod *corev1.Pod) bool {

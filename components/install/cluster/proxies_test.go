@@ -40,9 +40,7 @@ func TestProxiedNodes(t *testing.T) {
 	}{
 		{"kubelet on loopback: proxied", proxyDaemonSet, corev1.ConditionTrue, loopback, nil, []string{"worker"}},
 		{"kubelet on all addresses: idle proxy", proxyDaemonSet, corev1.ConditionTrue, all, nil, []string{}},
-		{"proxy that is not ready: kubelet on all addresses", proxyDaemonSet, corev1.ConditionFalse, all, nil, []string{}},
-		{"proxy that is not ready: kubelet that does not answer", proxyDaemonSet, corev1.ConditionFalse, "",
-			errors.New("refused"), []string{"worker (cannot ask its kubelet: refused)"}},
+		{"proxy that is not ready", proxyDaemonSet, corev1.ConditionFalse, loopback, nil, []string{}},
 		{"pod of another DaemonSet", "other", corev1.ConditionTrue, loopback, nil, []string{}},
 		{"pod without an owner", "", corev1.ConditionTrue, loopback, nil, []string{}},
 		{"kubelet that does not answer: proxied", proxyDaemonSet, corev1.ConditionTrue, "", errors.New("timeout"),
@@ -54,32 +52,11 @@ func TestProxiedNodes(t *testing.T) {
 		{"half an answer: proxied", proxyDaemonSet, corev1.ConditionTrue, all[:20], nil,
 			[]string{"worker (cannot ask its kubelet: reading its /configz: unexpected end of JSON input)"}},
 	} {
-		client := &Client{Kubernetes: fake.NewClientset(proxyPod("worker", tc.owner, tc.ready),
-			nodeWith("worker", corev1.ConditionTrue)),
+		client := &Client{Kubernetes: fake.NewClientset(proxyPod("worker", tc.owner, tc.ready)),
 			kubelet: func(context.Context, string, string) ([]byte, error) { return []byte(tc.configz), tc.err }}
 		got, err := client.ProxiedNodes(t.Context())
 		if diff := cmp.Diff(tc.want, append([]string{}, got...)); diff != "" || err != nil {
 			t.Errorf("%s: error %v; -want +got:\n%s", tc.name, err, diff)
-		}
-	}
-}
-
-func nodeWith(name string, ready corev1.ConditionStatus) *corev1.Node {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}
-	return node
-}
-
-// A machine that is gone must not stop an uninstallation. Its Node is not ready, and so is its proxy.
-func TestNodesThatAreGoneAreNotProxied(t *testing.T) {
-	for _, ready := range []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionUnknown} {
-		client := &Client{
-			Kubernetes: fake.NewClientset(proxyPod("gone", proxyDaemonSet, corev1.ConditionFalse), nodeWith("gone", ready),
-				proxyPod("deleted", proxyDaemonSet, corev1.ConditionFalse)),
-			kubelet: func(context.Context, string, string) ([]byte, error) { return nil, errors.New("no route") },
-		}
-		if got, err := client.ProxiedNodes(t.Context()); len(got) > 0 || err != nil {
-			t.Errorf("Node with Ready %s: got %v, error %v", ready, got, err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,7 +91,12 @@ func newReportPage(r *api.NodeIsolationReport, l limits) reportPage {
 	}
 	anchors := map[string]int{}
 	for _, attack := range r.Attacks {
-		p.Attacks = append(p.Attacks, newStory(attack, anchors, l))
+		s := newStory(attack, anchors, l)
+		// Attacks with one number have one text. Repeated, it would not leave room for the evidence.
+		if !slices.ContainsFunc(p.Attacks, func(earlier story) bool { return earlier.ID == attack.ID }) {
+			s.About = abouts[attack.ID]
+		}
+		p.Attacks = append(p.Attacks, s)
 	}
 	for _, run := range r.Runs {
 		p.Runs = append(p.Runs, runRow{run, run.Started.UTC().Format("2006-01-02 15:04 UTC"), run.Duration.Duration.String()})
@@ -164,7 +170,7 @@ func newStory(attack api.Attack, anchors map[string]int, l limits) story {
 	if n := anchors[anchor]; n > 1 {
 		anchor += fmt.Sprintf("-%d", n)
 	}
-	s := story{Attack: attack, About: abouts[attack.ID], Anchor: anchor, Verdict: verdictLabel(attack.Verdict), Steps: steps(attack.Steps, l)}
+	s := story{Attack: attack, Anchor: anchor, Verdict: verdictLabel(attack.Verdict), Steps: steps(attack.Steps, l)}
 	s.More = more(len(attack.Steps) - len(s.Steps) + attack.MoreSteps)
 	return s
 }
