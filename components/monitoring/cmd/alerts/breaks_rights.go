@@ -13,7 +13,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 )
 
@@ -196,38 +195,6 @@ func scopesBeyondShare(c *cluster) *breakage {
 				return nil
 			}
 			return err
-		},
-	}
-}
-
-func scopeUnread(c *cluster) *breakage {
-	const name, namespace = "bulkhead-alerts", metav1.NamespaceDefault
-	// annotate sets the annotation, or removes it if the value is null. The value is JSON.
-	annotate := func(ctx context.Context, value string) error {
-		_, err := c.client.CoreV1().ServiceAccounts(namespace).Patch(ctx, name, types.MergePatchType,
-			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, scopeAnnotation, value), metav1.PatchOptions{})
-		return err
-	}
-	unlessGone := func(err error) error {
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return err
-	}
-	return &breakage{
-		causes: one("BulkheadNodeScopeUnread"),
-		broken: "A ServiceAccount without pods gets the annotation `" + scopeAnnotation + ": Pods`. The name of the " +
-			"resource is `pods`.",
-		repaired: "The annotation is removed. Afterwards, the ServiceAccount is deleted.",
-		prepare: func(ctx context.Context) error {
-			_, err := c.client.CoreV1().ServiceAccounts(namespace).Create(ctx,
-				&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			return err
-		},
-		begin:  func(ctx context.Context) error { return annotate(ctx, `"Pods"`) },
-		repair: func(ctx context.Context) error { return unlessGone(annotate(ctx, "null")) },
-		restore: func(ctx context.Context) error {
-			return unlessGone(c.client.CoreV1().ServiceAccounts(namespace).Delete(ctx, name, metav1.DeleteOptions{}))
 		},
 	}
 }
