@@ -17,8 +17,8 @@ import (
 
 // ExitCodes is the part of the help about exit codes.
 const ExitCodes = `Exit code: 0 if no rule is notHeld and no attack succeeded; 2 if a rule is notHeld, or an attack
-succeeded; 1 for an error, and after Ctrl-C: then there is no report. A rule that is notProved and
-an attack that is unclear do not change the exit code: the report has the reason.`
+succeeded; 1 for an error or Ctrl-C, which write no report. A rule that is notProved and an attack
+that is unclear do not change the exit code. The report has the reason.`
 
 // suites are the names of the suites in bulkhead-conformance. They are folders of e2e.
 var suites = []string{"attacks", "kubeletauth", "nodeauthorizer", "noderestriction", "nodescope"}

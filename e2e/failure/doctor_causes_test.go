@@ -236,7 +236,7 @@ var _ = Describe("bulkhead doctor finds", Serial, Label(Disruptive, OnHost, OnHa
 				begin:   change.begin, undo: change.undo})
 		})
 
-		It("the record of a host that is no control-plane node any more", func(ctx SpecContext) {
+		It("the record of a host that is no longer a control-plane node", func(ctx SpecContext) {
 			change := &configMapChange{name: hosts.ConfigMapName, change: func(data map[string]string) {
 				data[goneHost] = data[suite.ControlPlane]
 			}}

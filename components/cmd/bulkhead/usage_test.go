@@ -138,7 +138,7 @@ func TestHelpExplainsExitCodes(t *testing.T) {
 	for name, want := range map[string]string{
 		"status":      "without --cluster: 0 if the command could read this host",
 		"audit":       "1 for an error",
-		"conformance": "1 for an error, and after Ctrl-C",
+		"conformance": "1 for an error or Ctrl-C",
 	} {
 		if cmd, _, err := newRootCommand().Find([]string{name}); err != nil || !strings.Contains(cmd.Long, want) {
 			t.Errorf("the help of %s: error %v, want %q", name, err, want)

@@ -122,7 +122,7 @@ func (t *eventReporter) tellUnread() {
 			news++
 			of[u.Namespace]++
 			t.events.Eventf(reference(u.Kind, u.Namespace, u.Name, u.UID), corev1.EventTypeWarning, ReasonUnread,
-				"Held to the node on everything, because the annotation cannot be read: %s", u.Reason)
+				"Limited to the node on everything, because the annotation cannot be read: %s", u.Reason)
 		}
 		now[u] = true
 	}

@@ -207,7 +207,7 @@ func TestUnreadAnnotationsAreReported(t *testing.T) {
 		settle(20)
 		w.expectLists("it counts", "agent")
 		w.expectEvents("once",
-			`Warning NodeScopeUnread Held to the node on everything, `+
+			`Warning NodeScopeUnread Limited to the node on everything, `+
 				`because the annotation cannot be read: bulkhead.dev/node-scoped-resources: "Pods": want a resource`)
 		stop()
 	})

@@ -30,7 +30,7 @@ func TestHelpHasAnExampleAndTheExitCodes(t *testing.T) {
 	got := output(t, "--help")
 	for _, want := range []string{
 		"--kubeconfig=admin.conf", "--timeout duration", "Exit code: 0 if", "2 if a rule is notHeld, or an attack\nsucceeded",
-		"1 for an error, and after Ctrl-C", "an attack that is unclear", "bulkhead-conformance completion bash",
+		"1 for an error or Ctrl-C", "do not change the exit code", "bulkhead-conformance completion bash",
 		"noderestriction, nodescope",
 	} {
 		if !strings.Contains(got, want) {
