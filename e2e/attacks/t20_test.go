@@ -153,13 +153,18 @@ func watchPods(r *Run, node string) Request {
 	return Watch(api.Pods).In(r.Namespace(context.Background())).Where("spec.nodeName=" + node)
 }
 
-// begins opens the watch of a request as the attacker. [Run.Send] closes a watch without reading it.
-func begins(ctx context.Context, r *Run, request Request) watch.Interface {
+// begins opens the watch of a request as the attacker, and returns it after its first event, which is an object that
+// exists. The API server ends a watch with 504 if its cache is behind etcd; clients then watch again. [Run.Send] closes
+// a watch without reading it.
+func begins(ctx context.Context, r *Run, request Request) (stream watch.Interface) {
 	GinkgoHelper()
-	stream := must(must(r.Who.Client()).CoreV1().RESTClient().Get().Namespace(request.Namespace).
-		Resource(request.Resource.Resource).VersionedParams(&metav1.ListOptions{
-		FieldSelector: request.Selector, Watch: true}, scheme.ParameterCodec).Watch(ctx))
-	DeferCleanup(stream.Stop)
+	Eventually(ctx, func() watch.Event {
+		stream = must(must(r.Who.Client()).CoreV1().RESTClient().Get().Namespace(request.Namespace).
+			Resource(request.Resource.Resource).VersionedParams(&metav1.ListOptions{
+			FieldSelector: request.Selector, Watch: true}, scheme.ParameterCodec).Watch(ctx))
+		DeferCleanup(stream.Stop)
+		return <-stream.ResultChan()
+	}).WithTimeout(Soon).Should(HaveField("Type", watch.Added))
 	return stream
 }
 

@@ -153,9 +153,10 @@ func (w *workload) calls(kubelet kubernetes.Interface) []call {
 	}
 }
 
-// heartbeat is what a kubelet sends, except for the second.
+// heartbeat is what a kubelet sends, except that its time is n seconds after a fixed one: time.Now is the same for all
+// calls of one second, and a patch without changes is not stored.
 func heartbeat(n int64) []byte {
-	beat := time.Now().Add(time.Duration(n%60) * -time.Second).UTC().Format(time.RFC3339)
+	beat := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second).Format(time.RFC3339)
 	return fmt.Appendf(nil, `{"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":%q}]}}`, beat)
 }
 
