@@ -15,6 +15,8 @@ HARDENING_OFF ?=
 OVERRIDE    ?= false
 LABEL       ?=
 DEMO_FLAGS  ?=
+# The page that docs-run runs: install or rotate-ca.
+PAGE        ?= install
 MINUTES     ?= 60
 # make test starts no part of its tests later than this. 0 means no limit.
 TEST_LIMIT  ?= 60m

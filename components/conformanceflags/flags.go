@@ -8,11 +8,14 @@ package conformanceflags
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // ExitCodes is the part of the help about exit codes.
@@ -65,6 +68,21 @@ func (o *Options) Validate() error {
 // AddCompletions adds the values that a shell completes. The command must have the flags.
 func AddCompletions(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("suites", completeSuites)
+	_ = cmd.RegisterFlagCompletionFunc("context", CompleteContext)
+}
+
+// CompleteContext completes the contexts of the kubeconfig. The flag --kubeconfig of the command names
+// the file, if it is set.
+func CompleteContext(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	loading := clientcmd.NewDefaultClientConfigLoadingRules()
+	if given := cmd.Flag("kubeconfig"); given != nil && given.Changed {
+		loading.ExplicitPath = given.Value.String()
+	}
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(loading, nil).RawConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeSuites completes the last of several names.

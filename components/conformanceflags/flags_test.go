@@ -4,12 +4,15 @@
 package conformanceflags
 
 import (
+	"bytes"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -51,6 +54,35 @@ func TestCompleteSuites(t *testing.T) {
 	} {
 		if got, _ := completeSuites(nil, nil, begun); !slices.Equal(got, want) {
 			t.Errorf("%q completes to %v, want %v", begun, got, want)
+		}
+	}
+}
+
+// TestCompletionOfFlags asks cobra as a shell does.
+func TestCompletionOfFlags(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	text := `{"apiVersion":"v1","kind":"Config","contexts":[{"name":"staging","context":{"cluster":"a"}}]}`
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--kubeconfig", kubeconfig, "--context", ""}, "staging\n:4\n"},
+		{[]string{"--context", ""}, ":4\n"},
+		{[]string{"--suites", "att"}, "attacks\n:4\n"},
+	} {
+		cmd := &cobra.Command{Use: "bulkhead-conformance", Run: func(*cobra.Command, []string) {}}
+		new(Options).AddTo(cmd.Flags())
+		AddCompletions(cmd)
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		cmd.SetErr(&bytes.Buffer{})
+		cmd.SetArgs(append([]string{cobra.ShellCompNoDescRequestCmd}, tc.args...))
+		if err := cmd.Execute(); err != nil || out.String() != tc.want {
+			t.Errorf("%v: %v, completed %q, want %q", tc.args, err, out.String(), tc.want)
 		}
 	}
 }

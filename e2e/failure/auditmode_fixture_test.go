@@ -204,9 +204,13 @@ func auditMetrics(ctx context.Context) string {
 	return file
 }
 
-func expectFindings(report string, want ...string) {
+// findings are texts, by the rule whose entry in a report has them.
+type findings map[string]string
+
+func expectFindings(report string, want findings) {
 	GinkgoHelper()
-	for _, text := range want {
-		Expect(report).To(ContainSubstring(text))
+	for rule, text := range want {
+		Expect(strings.Split(report, "\n\n")).To(ContainElement(And(HavePrefix(rule+"  "), ContainSubstring(text))),
+			"rule %s, text %q", rule, text)
 	}
 }

@@ -110,18 +110,20 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		expectNewMirrorPod(ctx, machine)
 		// kube-apiserver has restarted. For a while, kubelet-auth-proxy cannot ask it for logs.
 		suite.EventuallyOnControlPlane(ctx, 2*time.Minute, "bulkhead audit")
-		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), "NR-LABEL-1", nodePool, "NR-TAINT-1", startupTaint,
-			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "NA-SECRET-1", "KA-CLOG-1",
-			"KA-LOOPBACK-1", "NS-POD-1", scoped.user(), nodescope.ModeAnnotation+": audit")
-		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), "NR-LABEL-1",
-			nodePool, "NR-TAINT-1", startupTaint, "NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "extendExpiration",
-			"KA-VAP-1", agent.User)
-		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), "NR-LABEL-1", "NR-TAINT-1",
-			"NR-PODIP-1", "system:node:"+machine.Name, "NR-MIRROR-2", "NA-DEFAULT", "NS-POD-1", kept.user())
+		node := "system:node:" + machine.Name
+		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), findings{"NR-LABEL-1": nodePool,
+			"NR-TAINT-1": startupTaint, "NR-PODIP-1": node, "NR-MIRROR-2": node, "NA-DEFAULT": "",
+			"NA-SECRET-1": "system:node:" + suite.Worker, "KA-CLOG-1": agent.User, "KA-LOOPBACK-1": "loopbackClients: allow",
+			"NS-POD-1": nodescope.ModeAnnotation + ": audit"})
+		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), findings{
+			"NR-LABEL-1": nodePool, "NR-TAINT-1": startupTaint, "NR-PODIP-1": node, "NR-MIRROR-2": node,
+			"stale-token": "extendExpiration", "KA-VAP-1": agent.User})
+		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --metrics="+auditMetrics(ctx)), findings{"NR-LABEL-1": "",
+			"NR-TAINT-1": "", "NR-PODIP-1": node, "NR-MIRROR-2": node, "NA-DEFAULT": "", "NS-POD-1": kept.user()})
 		proxied, err := suite.Host.Run(ctx, suite.Worker,
 			"curl -sSf http://127.0.0.1:10466/metrics | bulkhead audit --metrics=-")
 		Expect(err).NotTo(HaveOccurred())
-		expectFindings(proxied, "KA-CLOG-1", agent.User)
+		expectFindings(proxied, findings{"KA-CLOG-1": agent.User})
 		preflight := suite.OnControlPlane(ctx, "bulkhead preflight --config="+beforeAudit+" --mode=audit")
 		Expect(preflight).To(And(ContainSubstring("clients of 127.0.0.1:10250"), ContainSubstring("WARN  IPs of pods"),
 			ContainSubstring("WARN  clients with old tokens"), ContainSubstring("loopbackClients: allow")))

@@ -62,11 +62,11 @@ type Extensions struct {
 }
 
 // flags returns all flags again, because an installation keeps the values of the last run. An empty
-// value resets a flag.
+// value resets a flag. Another value of --rule-mode keeps the modes of other rules, so that flag is reset first.
 func (b Extensions) flags() string {
-	var modes []string
+	modes := ""
 	for _, id := range slices.Sorted(maps.Keys(b.RuleModes)) {
-		modes = append(modes, id+"="+b.RuleModes[id])
+		modes += " --rule-mode=" + id + "=" + b.RuleModes[id]
 	}
 	mode := "enforce"
 	if b.AuditOnly {
@@ -81,7 +81,7 @@ func (b Extensions) flags() string {
 	}
 	flags := fmt.Sprintf(" --mode=%s --extend-token-expiration=%t --node-restriction-failure-policy=%s "+
 		"--unknown-resources=%s --beyond-upstream=%s --rule-mode=%s", mode, b.ExtendTokens, failurePolicy, unknown, b.Mode,
-		strings.Join(modes, ","))
+		modes)
 	if b.TerminatedPodGrace != nil {
 		flags += fmt.Sprintf(" --terminated-pod-grace=%s", *b.TerminatedPodGrace)
 	}

@@ -37,8 +37,8 @@ func TestCommand(t *testing.T) {
 		{"unset options stay unset", defaults, plain + modeFlags + " --beyond-upstream= --rule-mode="},
 		{
 			"set options are repeated", installed,
-			plain + modeFlags + " --beyond-upstream=enforce --rule-mode=NA-CSR-1=audit,NA-SA-3=off --terminated-pod-grace=5s " +
-				"--credential-provider-tokens=true",
+			plain + modeFlags + " --beyond-upstream=enforce --rule-mode= --rule-mode=NA-CSR-1=audit " +
+				"--rule-mode=NA-SA-3=off --terminated-pod-grace=5s --credential-provider-tokens=true",
 		},
 		{
 			"audit mode applies to all rules", installed.Auditing(time.Second),

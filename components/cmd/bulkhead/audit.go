@@ -22,8 +22,9 @@ For each rule it prints how many requests and users there are, an example, and t
 setting of the Installation that allows the requests.
 
 Without a source, it reads the logs of Bulkhead's pods in kube-system. The logs have at most
-2 lines a second for each user, so the numbers are a minimum. --metrics has all requests,
-without examples. It also looks for workloads that use the kubelet's API on 127.0.0.1.
+2 lines a second for each user, so the numbers are a minimum. --metrics has all findings of
+node-authorizer, node-restriction and kubelet-auth-proxy, without examples. The command
+also looks for workloads that use the kubelet's API on 127.0.0.1.
 From a worker, it takes only findings about the API of its kubelet: a compromised node can
 write its own logs.
 
@@ -180,7 +181,8 @@ func (o *auditOptions) read(cmd *cobra.Command, base auditBase) (*auditResult, e
 	result.Findings = report.Entries()
 	if result.Lines != nil && result.Lines.Findings > 0 && len(o.metrics) == 0 {
 		result.Notes = append(result.Notes, "a component logs at most 2 lines a second for a user: there may be more "+
-			"requests than these. Its metrics have all of them")
+			"requests than these. The metrics of node-authorizer, node-restriction and kubelet-auth-proxy have all of their "+
+			"findings")
 	}
 	if omitted := report.Omitted(); omitted > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("%d findings are not shown: there are too many different ones, or "+

@@ -4,12 +4,11 @@
 package main
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bulkhead-k8s/bulkhead/components/conformanceflags"
 	"github.com/bulkhead-k8s/bulkhead/components/doctor"
 	"github.com/bulkhead-k8s/bulkhead/components/install/controlplane"
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
@@ -64,11 +63,11 @@ func addCompletions(root *cobra.Command) {
 				_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 			}
 		}
-		if cmd.Flags().Lookup(contextFlag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(contextFlag, completeContext)
+		if cmd.Flag(contextFlag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(contextFlag, conformanceflags.CompleteContext)
 		}
-		if cmd.Flags().Lookup("rule-mode") != nil {
-			_ = cmd.RegisterFlagCompletionFunc("rule-mode", completeRuleModes)
+		if cmd.Flags().Lookup(ruleModeFlag) != nil {
+			_ = cmd.RegisterFlagCompletionFunc(ruleModeFlag, completeRuleModes)
 		}
 	}
 }
@@ -81,7 +80,7 @@ func completeRuleModes(_ *cobra.Command, _ []string, begun string) ([]cobra.Comp
 	}
 	var found []cobra.Completion
 	if id, _, chosen := strings.Cut(last, "="); chosen {
-		for _, mode := range flagValues["beyond-upstream"] {
+		for _, mode := range append([]string{defaultMode}, flagValues["beyond-upstream"]...) {
 			found = append(found, before+id+"="+mode)
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
@@ -92,19 +91,6 @@ func completeRuleModes(_ *cobra.Command, _ []string, begun string) ([]cobra.Comp
 		}
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-// completeContext completes the contexts of the kubeconfig.
-func completeContext(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	flags := clusterFlags{}
-	if given := cmd.Flags().Lookup("kubeconfig"); given != nil && given.Changed {
-		flags.kubeconfig = given.Value.String()
-	}
-	config, err := flags.loader().RawConfig()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
 }
 
 // questionWords are what a shell completes in `bulkhead why USER VERB RESOURCE`, by the place of the word.

@@ -37,6 +37,7 @@ func TestCompletionOfValues(t *testing.T) {
 		{[]string{"install", "--rule-mode", "NA-CSR"}, "NA-CSR-1="},
 		{[]string{"install", "--rule-mode", "NA-CSR-1=audit,NR-PODIP"}, "NA-CSR-1=audit,NR-PODIP-1="},
 		{[]string{"install", "--rule-mode", "NA-CSR-1=a"}, "NA-CSR-1=audit"},
+		{[]string{"install", "--rule-mode", "NA-CSR-1=d"}, "NA-CSR-1=default"},
 		{[]string{"why", "-o", "y"}, "yaml"},
 		{[]string{"audit", "--output", "i"}, "installation"},
 		{[]string{"status", "-o", ""}, "json"},
@@ -56,6 +57,9 @@ func TestCompletionOfValues(t *testing.T) {
 		{[]string{"doctor", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
 		{[]string{"audit", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
 		{[]string{"status", "--cluster", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
+		{[]string{"revoke", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
+		{[]string{"revoke", "list", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
+		{[]string{"scope", "list", "--kubeconfig", kubeconfigOf(t, "https://192.0.2.1"), "--context", ""}, "c"},
 	} {
 		if got := completed(t, tc.args...); !slices.Contains(got, tc.want) {
 			t.Errorf("%v completes to %q, want %s", tc.args, got, tc.want)

@@ -53,7 +53,7 @@ func configFlags(c *installation.Installation) map[string]string {
 		failurePolicyFlag:            cmp.Or(c.NodeRestriction.FailurePolicy, failPolicy),
 		unknownResourcesFlag:         cmp.Or(c.Rules.UnknownResources, auditOnNewer),
 		"beyond-upstream":            c.Rules.Mode,
-		"rule-mode":                  strings.Join(modes, ","),
+		ruleModeFlag:                 strings.Join(modes, ","),
 		"terminated-pod-grace":       orDuration(c.Rules.TerminatedPodGrace, defaultGrace),
 		"credential-provider-tokens": fmt.Sprint(c.Rules.CredentialProviderTokens),
 		"cert-validity":              orDuration(c.Certificates.Validity, controlPlaneCertificates.Validity),
@@ -97,7 +97,8 @@ func (f *hostFlags) applyConfig(out io.Writer, fs *pflag.FlagSet, c *installatio
 			return fmt.Errorf("there is no flag --%s", name)
 		}
 		if flag.Changed {
-			_, _ = fmt.Fprintf(out, "--%s=%s overrides the configuration, which has %q\n", name, flag.Value, values[name])
+			_, _ = fmt.Fprintf(out, "--%s=%s %s the configuration, which has %q\n", name, flag.Value, effectOn(flag.Value),
+				values[name])
 			continue
 		}
 		if unset[name] {
@@ -107,7 +108,18 @@ func (f *hostFlags) applyConfig(out io.Writer, fs *pflag.FlagSet, c *installatio
 			return fmt.Errorf("--%s: %w", name, err)
 		}
 	}
+	if modes, ok := fs.Lookup(ruleModeFlag).Value.(*ruleModes); ok {
+		modes.useFile(c.Rules.Modes)
+	}
 	return nil
+}
+
+// effectOn says what a flag that the user set does with the file.
+func effectOn(flag pflag.Value) string {
+	if modes, ok := flag.(*ruleModes); ok && !modes.reset {
+		return "changes single rules of"
+	}
+	return "overrides"
 }
 
 // configPolicy returns the configuration of node-restriction in the file. Without one, the file of

@@ -33,7 +33,8 @@ func TestContextSelectsTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", kubeconfig)
-	for _, command := range []string{"doctor", "audit", "status --cluster"} {
+	for _, command := range []string{"doctor", "audit", "status --cluster", "kubelet-access", "scope list",
+		"scope suggest a/b --audit-log=/dev/null", "revoke --node=a", "revoke list", "revoke remove NODE=a"} {
 		for context, asked := range map[string]bool{"": false, "--context=first": false, "--context=second": true,
 			"--kubeconfig=" + kubeconfig + " --context=second": true, "--context=third": false} {
 			requests.Store(0)

@@ -43,7 +43,7 @@ type extensionFlags struct {
 	failurePolicy       string
 	unknownResources    string
 	mode                string
-	ruleModes           map[string]string
+	ruleModes           ruleModes
 	grace               time.Duration
 	credentialProviders bool
 	proxyFlags          map[string]string
@@ -53,10 +53,11 @@ type extensionFlags struct {
 
 func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	const asBefore = " Without this flag, the value of the last install"
-	f.ruleModes, f.proxyFlags = map[string]string{}, map[string]string{}
+	f.proxyFlags = map[string]string{}
 	fs.StringVar(&f.install, modeFlag, enforceMode,
-		"audit or enforce. With audit, Bulkhead denies nothing that was allowed before, and reports by log, metric and "+
-			"audit event what it would deny; bulkhead audit shows a summary. Only hardened has this mode."+asBefore+".")
+		"audit or enforce. With audit, Bulkhead reports by log, metric and audit event what it would deny; bulkhead audit "+
+			"shows a summary. It still denies revoked credentials and malformed requests, and kubelet-auth-proxy answers "+
+			"429 over its limits. Only hardened has this mode."+asBefore+".")
 	fs.DurationVar(&f.auditFor, auditForFlag, controlplane.DefaultAuditFor,
 		"How long --mode=audit, and rules in mode audit, should last. The mode does not change automatically: bulkhead "+
 			"doctor reports an audit that lasts longer."+asBefore+".")
@@ -76,10 +77,11 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 		"Mode of the rules that Kubernetes does not have: off, audit or enforce. In audit, log and metrics report what "+
 			"would be denied."+asBefore+
 			"; by default enforce in hardened and off in parity. An empty value restores the default.")
-	fs.Var(cliflag.NewMapStringString(&f.ruleModes), "rule-mode",
-		"Modes of single rules: ID=off|audit|enforce. Example: NA-CSR-1=audit,KA-EXEC-1=off. bulkhead rules lists the "+
-			"rules. Modes of KA- rules apply to all nodes: the last install on any control-plane host sets them. Only "+
-			"KA-VAP-1 has a mode for each API server."+asBefore+"; an empty value restores the default.")
+	fs.Var(&f.ruleModes, ruleModeFlag,
+		"Modes of single rules: ID=off|audit|enforce|default. Example: NA-CSR-1=audit,KA-EXEC-1=off. bulkhead rules lists "+
+			"the rules. Rules that the flag does not name keep the mode of the last install, or of the file of --config. "+
+			"default removes the mode of a rule; an empty value removes all. Modes of KA- rules apply to all nodes: the "+
+			"last install on any control-plane host sets them. Only KA-VAP-1 has a mode for each API server.")
 	fs.DurationVar(&f.grace, "terminated-pod-grace", defaultGrace,
 		"How long a node may read secrets and config maps, and get tokens, of a pod that has ended."+asBefore+".")
 	fs.BoolVar(&f.credentialProviders, "credential-provider-tokens", false,
@@ -100,8 +102,8 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 			"deny otherwise.")
 }
 
-// validate checks the flags that have one of two values.
-func (f *extensionFlags) validate() error {
+// validate checks the flags that have one of two values, and the rules that go back to their default.
+func (f *extensionFlags) validate(record *controlplane.Record) error {
 	var errs []error
 	if f.auditFor <= 0 {
 		errs = append(errs, fmt.Errorf("--%s is %v, want more than 0", auditForFlag, f.auditFor))
@@ -120,7 +122,7 @@ func (f *extensionFlags) validate() error {
 			errs = append(errs, fmt.Errorf("--%s: %w", loopbackFlag, err))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.ruleModes.validate(record.Extensions.RuleModes))...)
 }
 
 // extensions returns the settings from valid flags. For a flag that is not set, it returns the
@@ -148,8 +150,8 @@ func extensions(fs *pflag.FlagSet, given *extensionFlags, record *controlplane.R
 	if fs.Changed("beyond-upstream") {
 		b.Mode = given.mode
 	}
-	if fs.Changed("rule-mode") {
-		b.RuleModes = orNil(given.ruleModes)
+	if fs.Changed(ruleModeFlag) {
+		b.RuleModes = given.ruleModes.apply(b.RuleModes)
 	}
 	if fs.Changed("terminated-pod-grace") {
 		b.TerminatedPodGrace = &given.grace

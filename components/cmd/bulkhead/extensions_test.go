@@ -33,10 +33,10 @@ func TestReinstallKeepsOptionalRuleModes(t *testing.T) {
 			beyondRecord, []string{"--beyond-upstream=enforce", "--terminated-pod-grace=1s"},
 			controlplane.Extensions{Mode: "enforce", RuleModes: map[string]string{"NA-CSR-1": "off"},
 				TerminatedPodGrace: &second, CredentialProviderTokens: &yes}},
-		{"single rules replace single rules", beyondRecord,
+		{"a rule mode keeps the modes of other rules", beyondRecord,
 			[]string{"--rule-mode=NA-SA-3=audit", "--credential-provider-tokens=false"},
-			controlplane.Extensions{Mode: "audit", RuleModes: map[string]string{"NA-SA-3": "audit"}, TerminatedPodGrace: &minute,
-				CredentialProviderTokens: &no}},
+			controlplane.Extensions{Mode: "audit", RuleModes: map[string]string{"NA-CSR-1": "off", "NA-SA-3": "audit"},
+				TerminatedPodGrace: &minute, CredentialProviderTokens: &no}},
 		{"an empty value goes back to the profile", beyondRecord, []string{"--beyond-upstream=", "--rule-mode="},
 			controlplane.Extensions{TerminatedPodGrace: &minute, CredentialProviderTokens: &yes}},
 	} {

@@ -199,8 +199,8 @@ func (f *hostFlags) applyRecord(fs *pflag.FlagSet, o *controlplane.Options, give
 		o.KubeletAPI = &kubeletAPI
 	}
 	o.NodeScope = nodeScope(fs, o.Profile, o.NodeScope, record)
-	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed("rule-mode") ||
+	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed(ruleModeFlag) ||
 		fs.Changed(proxyFlagsFlag) || fs.Changed(nodeSelectorFlag) || fs.Changed(loopbackFlag)
 	o.Policy, err = nodePolicy(fs, policy, record)
-	return errors.Join(err, given.validate())
+	return errors.Join(err, given.validate(record))
 }

@@ -13,13 +13,15 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletaccess"
 )
 
 func newKubeletAccessCommand() *cobra.Command {
-	var kubeconfig, output string
+	var (
+		from   clusterFlags
+		output string
+	)
 	cmd := &cobra.Command{
 		Use:   "kubelet-access",
 		Short: "Print which users have nodes/proxy, and which rights they lose in strict mode",
@@ -34,21 +36,14 @@ that a user needs. The command can run anywhere, and changes nothing.`,
 		Example: "  bulkhead kubelet-access --kubeconfig=admin.conf",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rules := clientcmd.NewDefaultClientConfigLoadingRules()
-			rules.ExplicitPath = kubeconfig
-			config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-			if err != nil {
-				return err
-			}
-			client, err := kubernetes.NewForConfig(config)
+			client, err := from.anywhereOrAdmin()
 			if err != nil {
 				return err
 			}
 			return printKubeletAccess(cmd.Context(), cmd.OutOrStdout(), client, output)
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
-		"Credentials that may read RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	from.addFor(cmd.Flags(), "Credentials that may read RBAC.")
 	addOutputFlag(cmd, &output, "table", "json")
 	return cmd
 }

@@ -14,7 +14,8 @@ import (
 
 // revokeFlags are the flags of bulkhead revoke.
 type revokeFlags struct {
-	kubeconfig, comment            string
+	clusterFlags
+	comment                        string
 	certificates, crls, ids, nodes []string
 	dryRun                         bool
 }
@@ -70,7 +71,7 @@ func newRevokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, err := anywhere(flags.kubeconfig)
+			client, err := flags.anywhereOrAdmin()
 			if err != nil {
 				return err
 			}
@@ -90,13 +91,12 @@ func newRevokeCommand() *cobra.Command {
 		"File with a certificate revocation list, PEM or DER. It replaces an older one of the same CA. May be repeated.")
 	fs.StringVar(&flags.comment, "comment", "", "Reason, which is stored in the list.")
 	fs.BoolVar(&flags.dryRun, "dry-run", false, "Check everything, print what would change, and change nothing.")
-	cmd.PersistentFlags().StringVar(&flags.kubeconfig, "kubeconfig", "",
-		"Credentials that may read and change ConfigMaps of kube-system. Without this flag, $KUBECONFIG or ~/.kube/config.")
-	cmd.AddCommand(newRevokeListCommand(&flags.kubeconfig), newRevokeRemoveCommand(&flags.kubeconfig))
+	flags.addFor(cmd.PersistentFlags(), "Credentials that may read and change ConfigMaps of kube-system.")
+	cmd.AddCommand(newRevokeListCommand(&flags.clusterFlags), newRevokeRemoveCommand(&flags.clusterFlags))
 	return cmd
 }
 
-func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
+func newRevokeRemoveCommand(from *clusterFlags) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "remove ID...",
@@ -107,7 +107,7 @@ func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 		Example: "  bulkhead revoke remove NODE=worker-1",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := anywhere(*kubeconfig)
+			client, err := from.anywhereOrAdmin()
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func newRevokeRemoveCommand(kubeconfig *string) *cobra.Command {
 	return cmd
 }
 
-func newRevokeListCommand(kubeconfig *string) *cobra.Command {
+func newRevokeListCommand(from *clusterFlags) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -128,7 +128,7 @@ func newRevokeListCommand(kubeconfig *string) *cobra.Command {
 		Example: "  bulkhead revoke list -o json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := anywhere(*kubeconfig)
+			client, err := from.anywhereOrAdmin()
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,10 @@ import (
 )
 
 func newScopeListCommand() *cobra.Command {
-	var kubeconfig, output string
+	var (
+		from   clusterFlags
+		output string
+	)
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Show every account with a scope, and whether the scope is enforced",
@@ -43,7 +46,7 @@ The command can run anywhere, and changes nothing.`,
 			"  bulkhead scope list -o json",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := anywhere(kubeconfig)
+			client, err := from.anywhereOrAdmin()
 			if err != nil {
 				return err
 			}
@@ -53,20 +56,9 @@ The command can run anywhere, and changes nothing.`,
 			return printScopes(cmd.Context(), cmd.OutOrStdout(), client, output, time.Now())
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "",
-		"Credentials that may read ServiceAccounts, pods, nodes, and ConfigMaps of kube-system. Without this flag, "+
-			"$KUBECONFIG or ~/.kube/config.")
+	from.addFor(cmd.Flags(), "Credentials that may read ServiceAccounts, pods, nodes, and ConfigMaps of kube-system.")
 	addOutputFlag(cmd, &output, "table", "json")
 	return cmd
-}
-
-// anywhere opens a client with a kubeconfig, as kubectl does.
-func anywhere(kubeconfig string) (kubernetes.Interface, error) {
-	config, err := (&clusterFlags{kubeconfig: kubeconfig}).anywhereConfig()
-	if err != nil {
-		return nil, err
-	}
-	return kubernetes.NewForConfig(config)
 }
 
 func (f *clusterFlags) anywhereConfig() (*rest.Config, error) {

@@ -22,8 +22,9 @@ import (
 
 // suggestOptions are the flags of the command.
 type suggestOptions struct {
-	kubeconfig, output, custom string
-	logs                       []string
+	clusterFlags
+	output, custom string
+	logs           []string
 }
 
 func newScopeSuggestCommand() *cobra.Command {
@@ -57,15 +58,14 @@ kube-apiserver.`,
 			if err := o.validate(); err != nil {
 				return err
 			}
-			client, err := anywhere(o.kubeconfig)
+			client, err := o.anywhereOrAdmin()
 			if err != nil {
 				return err
 			}
 			return o.suggest(cmd, client, account)
 		},
 	}
-	cmd.Flags().StringVar(&o.kubeconfig, "kubeconfig", "",
-		"Credentials that may list the objects that nodes use, and RBAC. Without this flag, $KUBECONFIG or ~/.kube/config.")
+	o.addFor(cmd.Flags(), "Credentials that may list the objects that nodes use, and RBAC.")
 	cmd.Flags().StringArrayVar(&o.logs, "audit-log", nil,
 		"An audit log of kube-apiserver, in JSON, with the level Metadata or higher; - is standard input. May be "+
 			"repeated, for several API servers.")

@@ -98,6 +98,8 @@ func TestWhyAsksTheCluster(t *testing.T) {
 			[]string{"give the object with -f"}},
 		{"json", []string{"system:node:worker-1", "get", "secret", "tls", "-o", "json"}, true,
 			[]string{`"outcome": "denied"`, `"elsewhere": [`}},
+		{"yaml", []string{"system:node:worker-1", "get", "secret", "tls", "-o", "yaml"}, true,
+			[]string{"outcome: denied\n", "elsewhere:\n", "NA-SECRET-1\n"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got, err := runWhy(t, "", append(row.args, "--kubeconfig", kubeconfig)...)

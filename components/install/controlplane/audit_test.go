@@ -18,6 +18,12 @@ func TestAuditModeDeniesNothing(t *testing.T) {
 	onHost(t, "from nothing, to enforce, and back", func(t *testing.T, h *testHost) {
 		before := h.snapshot()
 		must(t, h.withKubelets(nil).Install(t.Context(), auditing()))
+		for _, want := range []string{"Mode audit: ", "bulkhead audit -o installation >enforce.yaml",
+			"bulkhead install --config=enforce.yaml"} {
+			if !strings.Contains(h.out.String(), want) {
+				t.Errorf("want %q in the output:\n%s", want, &h.out)
+			}
+		}
 		h.auditsOnly(true)
 		first := h.snapshot()
 		must(t, h.withKubelets(nil).Install(t.Context(), auditing()))

@@ -55,9 +55,11 @@ func (p *plan) printNodes() {
 		return
 	}
 	if p.Extensions.AuditOnly {
-		p.Logf("Bulkhead denies nothing (mode audit).\nOn the host of every node, one after the other, as root: " +
-			"bulkhead node install\nAfter a week: bulkhead audit. Then: bulkhead install --mode=enforce, and on every node " +
-			"bulkhead node install again")
+		p.Logf("Mode audit: requests that Bulkhead would deny are only reported.\n" +
+			"On the host of every node, one after the other, as root: bulkhead node install\n" +
+			"After a week: bulkhead audit -o installation >enforce.yaml, and check each setting in the file.\n" +
+			"Then, on every control-plane host: bulkhead install --config=enforce.yaml, and on every node bulkhead node " +
+			"install again")
 		return
 	}
 	p.Logf("kube-apiserver accepts any serving certificate of a kubelet until all kubelets have one of the cluster:\n%v\n"+
