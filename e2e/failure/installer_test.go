@@ -25,6 +25,9 @@ const (
 	authorization  = StateDirectory + "/apiserver/authorization.yaml"
 	originalServer = StateDirectory + "/state/kube-apiserver.yaml"
 	serverProcess  = "pgrep -x kube-apiserver"
+	// checksums prints the checksums of the files that an installation may change.
+	checksums = "find /etc/kubernetes/manifests " + StateDirectory +
+		" -type f ! -name '*.crt' ! -name '*.key' | sort | xargs sha256sum"
 	// listsOfSuites finds files that name a namespace of a suite.
 	listsOfSuites = "grep -rl --include='*.yaml' e2e- " + StateDirectory + " || true"
 )
@@ -88,6 +91,11 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 		}
 	})
 
+	DescribeTable("restores the old state after Ctrl-C", expectInterrupted,
+		Entry("while node-restriction starts", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), RestrictionManifest),
+		Entry("while kube-apiserver starts", AllowsBy("NA-DEFAULT", "NA-UNI-SERVICES"), APIServerManifest),
+	)
+
 	It("restores kube-apiserver's manifest byte for byte", Denies("NA-DEFAULT"), func(ctx SpecContext) {
 		original := exactly(ctx, originalServer)
 		output := suite.OnControlPlane(ctx, "bulkhead uninstall")
@@ -139,9 +147,7 @@ var _ = Describe("the installer", Serial, Ordered, Label(Disruptive, OnHost, OnH
 // certificates, because short-lived certificates are renewed all the time.
 func state(ctx context.Context) string {
 	GinkgoHelper()
-	return suite.OnControlPlane(ctx, "find /etc/kubernetes/manifests "+StateDirectory+
-		" -type f ! -name '*.crt' ! -name '*.key' | sort | xargs sha256sum; pgrep -x kube-apiserver; pgrep -x "+
-		"node-authorizer; "+RestrictionProcess)
+	return suite.OnControlPlane(ctx, checksums+"; pgrep -x kube-apiserver; pgrep -x node-authorizer; "+RestrictionProcess)
 }
 
 // onFullDisk returns a script that runs a command while the state directory is on a full disk.

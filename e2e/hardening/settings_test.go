@@ -5,6 +5,7 @@ package hardening_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -37,16 +38,16 @@ var _ = Describe("the setting tls", Label(OnHost), func() {
 	})
 })
 
-var _ = Describe("a setting of the nodes", Label(OnHost), func() {
-	// skipWithout skips a spec if the cluster was created without the setting.
-	skipWithout := func(ctx context.Context, setting string) {
-		GinkgoHelper()
-		const marker = "/kind/bulkhead-created-from"
-		if !strings.Contains(suite.OnControlPlane(ctx, "cat "+marker+" 2>/dev/null || true"), setting) {
-			Skip(marker + " does not name the setting " + setting + ": it is off (docs/hardening.md)")
-		}
+// skipWithout skips a spec if the cluster was created without the setting.
+func skipWithout(ctx context.Context, setting string) {
+	GinkgoHelper()
+	const marker = "/kind/bulkhead-created-from"
+	if !slices.Contains(strings.Fields(suite.OnControlPlane(ctx, "cat "+marker+" 2>/dev/null || true")), setting) {
+		Skip(marker + " does not name the setting " + setting + ": it is off (docs/hardening.md)")
 	}
+}
 
+var _ = Describe("a setting of the nodes", Label(OnHost), func() {
 	It("file-modes lets only root read the kubelet's configuration", func(ctx SpecContext) {
 		skipWithout(ctx, "file-modes")
 		Expect(suite.OnControlPlane(ctx, "stat -c '%a %U' /var/lib/kubelet/config.yaml")).To(HavePrefix("600 root"))

@@ -21,12 +21,20 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/manifests"
 )
 
+// The programs for [askWhy].
+const (
+	asProgram = "bulkhead"
+	// asPlugin runs bulkhead as a plugin of kubectl.
+	asPlugin = `plugins=$(mktemp -d) && trap 'rm -rf "$plugins"' EXIT &&
+ln -s "$(command -v bulkhead)" "$plugins/kubectl-bulkhead" && PATH=$plugins:$PATH kubectl bulkhead`
+)
+
 // askWhy asks the cluster for the reason of a node's request for a secret. It returns the answer and
 // the exit code.
-func askWhy(ctx SpecContext, node, namespace, secret string) (answer why.Answer, code int) {
+func askWhy(ctx SpecContext, program, node, namespace, secret string) (answer why.Answer, code int) {
 	GinkgoHelper()
-	out := suite.OnControlPlane(ctx, fmt.Sprintf("out=$(bulkhead why --kubeconfig=/etc/kubernetes/admin.conf -o json "+
-		"system:node:%s get secrets %s -n %s); echo $?; echo \"$out\"", node, secret, namespace))
+	out := suite.OnControlPlane(ctx, fmt.Sprintf("out=$(%s why --kubeconfig=/etc/kubernetes/admin.conf -o json "+
+		"system:node:%s get secrets %s -n %s); echo $?; echo \"$out\"", program, node, secret, namespace))
 	first, rest, _ := strings.Cut(out, "\n")
 	code, err := strconv.Atoi(first)
 	Expect(err).NotTo(HaveOccurred(), out)
@@ -51,7 +59,7 @@ var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
 		func(ctx SpecContext) {
 			env := suite.Env()
 			request := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
-			answer, code := askWhy(ctx, env.Own, request.Namespace, request.Name)
+			answer, code := askWhy(ctx, asProgram, env.Own, request.Namespace, request.Name)
 			Expect(code).To(Equal(2))
 			Expect(answer.Outcome).To(Equal(why.Denied))
 			Expect(answer.Rules).NotTo(BeEmpty())
@@ -68,12 +76,22 @@ var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
 	It("names the path from the node to the secret", Allows("NA-SECRET-1"), func(ctx SpecContext) {
 		env := suite.Env()
 		request := used(own, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
-		answer, code := askWhy(ctx, env.Own, request.Namespace, request.Name)
+		answer, code := askWhy(ctx, asProgram, env.Own, request.Namespace, request.Name)
 		Expect(code).To(BeZero())
 		Expect(answer.Outcome).To(Equal(why.Allowed))
 		Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
 		Expect(answer.Path.Related).To(BeTrue())
 		Expect(answer.Path.Here).To(ContainElement(HavePrefix("node " + env.Own + " <- pod ")))
+	})
+
+	It("answers as a plugin of kubectl", Denies("NA-SECRET-1"), func(ctx SpecContext) {
+		env := suite.Env()
+		request := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
+		answer, code := askWhy(ctx, asPlugin, env.Own, request.Namespace, request.Name)
+		Expect(code).To(Equal(2))
+		Expect(answer.Outcome).To(Equal(why.Denied))
+		Expect(answer.Rules).NotTo(BeEmpty())
+		Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
 	})
 
 	It("answers a user who has only the rights of manifests/why", Denies("NA-SECRET-1"), func(ctx SpecContext) {

@@ -75,15 +75,8 @@ func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig st
 	if err := removeResults(o.Output); err != nil {
 		return fmt.Errorf("cannot remove the results of the last run: %w", err)
 	}
-	args := []string{
-		"run", "--no-color", "--keep-going", "--silence-skips", "--succinct", "--poll-progress-after=2m",
-		fmt.Sprintf("--timeout=%v", o.Timeout), fmt.Sprintf("--procs=%d", o.Procs),
-	}
-	for _, suite := range suites {
-		args = append(args, "./"+suite+suiteSuffix)
-	}
 	dir = filepath.Join(dir, suitesDir)
-	cmd := exec.CommandContext(ctx, filepath.Join(dir, runner), args...)
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, runner), ginkgoArgs(o, suites)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Stdout = out
 	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+kubeconfig, "E2E_PROFILE=any", "E2E_NODE_EXEC="+o.NodeExec,
@@ -107,7 +100,49 @@ func runSuites(ctx context.Context, out io.Writer, o options, dir, kubeconfig st
 				suite, suite)
 		}
 	}
+	if exit != nil {
+		return explained(exit, o.Output)
+	}
 	return nil
+}
+
+// ginkgoArgs returns the arguments of Ginkgo. It gives a suite what follows "--". Without the filter, a
+// suite also runs its tests that need the repository, not a cluster.
+func ginkgoArgs(o options, suites []string) []string {
+	args := []string{
+		"run", "--no-color", "--keep-going", "--silence-skips", "--succinct", "--poll-progress-after=2m",
+		fmt.Sprintf("--timeout=%v", o.Timeout), fmt.Sprintf("--procs=%d", o.Procs),
+	}
+	for _, suite := range suites {
+		args = append(args, "./"+suite+suiteSuffix)
+	}
+	return append(args, "--", "-test.run=^TestSpecs$")
+}
+
+// specsFailed is Ginkgo's exit code for a suite that failed, because of a spec or for another reason.
+const specsFailed = 1
+
+// explained returns nil if a spec in the results failed or met a time limit, which explains Ginkgo's
+// exit code. Other reasons are objects that a suite could not remove, --timeout between two specs, and a
+// suite that was built to run only some of its specs.
+func explained(exit *exec.ExitError, dir string) error {
+	if exit.ExitCode() == specsFailed {
+		all, err := isolationreport.Read(dir)
+		if err != nil {
+			return fmt.Errorf("cannot read the results of the suites: %w", err)
+		}
+		if slices.ContainsFunc(all, anyFailed) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the suites did not end cleanly: %w, and not because of a spec. There is no report: read the "+
+		"output above", exit)
+}
+
+func anyFailed(results isolationreport.Results) bool {
+	return slices.ContainsFunc(results.Specs, func(spec isolationreport.Spec) bool {
+		return spec.State == isolationreport.Failed || spec.State == isolationreport.TimedOut
+	})
 }
 
 // removeResults removes the results of another run, so that they are not taken for results of this
