@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -163,7 +164,12 @@ func begins(ctx context.Context, r *Run, request Request) (stream watch.Interfac
 			Resource(request.Resource.Resource).VersionedParams(&metav1.ListOptions{
 			FieldSelector: request.Selector, Watch: true}, scheme.ParameterCodec).Watch(ctx))
 		DeferCleanup(stream.Stop)
-		return <-stream.ResultChan()
+		select {
+		case event := <-stream.ResultChan():
+			return event
+		case <-time.After(Soon / 3):
+			return watch.Event{}
+		}
 	}).WithTimeout(Soon).Should(HaveField("Type", watch.Added))
 	return stream
 }

@@ -53,33 +53,39 @@ func measuredProcesses() []measured {
 	}
 }
 
+// soakDuration is how long the soak test lasts.
+func soakDuration() time.Duration {
+	minutes, err := strconv.Atoi(os.Getenv(soakMinutes))
+	if err != nil {
+		minutes = soakDefault
+	}
+	return time.Duration(minutes) * time.Minute
+}
+
 var _ = Describe("a soak test", Serial, Label(Disruptive, OnHost, OnWorker, OnHardened, Slow, long, "soak"), func() {
-	It("memory, open files and goroutines stay flat while pods come and go", Denies("NA-SECRET-1"), func(ctx SpecContext) {
-		minutes, err := strconv.Atoi(os.Getenv(soakMinutes))
-		if err != nil {
-			minutes = soakDefault
-		}
-		lasts := time.Duration(minutes) * time.Minute
-		w := startWorkload(ctx)
-		p := startProbes(w.probes())
-		DeferCleanup(p.end)
-		soak := &reliability.Soak{Began: time.Now(), Lasted: lasts, Machine: reliability.Machine(),
-			Churn: fmt.Sprintf("All probes run. %d pods with a secret are created and deleted all the time.", churnPods)}
-		version, err := suite.Client.Discovery().ServerVersion()
-		Expect(err).NotTo(HaveOccurred())
-		soak.Kubernetes = version.GitVersion
-		endChurn := startChurn(suite.Env())
-		DeferCleanup(endChurn)
-		for time.Since(soak.Began) < lasts {
-			rest(ctx, lasts/samples)
-			sample(ctx, soak)
-		}
-		endChurn()
-		p.end()
-		Expect(soak.Write(filepath.Join(suite.Settings.Artifacts, soakFile))).To(Succeed())
-		Expect(p.breaches()).To(BeEmpty())
-		expectFlat(soak)
-	})
+	It("memory, open files and goroutines stay flat while pods come and go", Denies("NA-SECRET-1"),
+		NodeTimeout(soakDuration()+30*time.Minute), func(ctx SpecContext) {
+			lasts := soakDuration()
+			w := startWorkload(ctx)
+			p := startProbes(w.probes())
+			DeferCleanup(p.end)
+			soak := &reliability.Soak{Began: time.Now(), Lasted: lasts, Machine: reliability.Machine(),
+				Churn: fmt.Sprintf("All probes run. %d pods with a secret are created and deleted all the time.", churnPods)}
+			version, err := suite.Client.Discovery().ServerVersion()
+			Expect(err).NotTo(HaveOccurred())
+			soak.Kubernetes = version.GitVersion
+			endChurn := startChurn(suite.Env())
+			DeferCleanup(endChurn)
+			for time.Since(soak.Began) < lasts {
+				rest(ctx, lasts/samples)
+				sample(ctx, soak)
+			}
+			endChurn()
+			p.end()
+			Expect(soak.Write(filepath.Join(suite.Settings.Artifacts, soakFile))).To(Succeed())
+			Expect(p.breaches()).To(BeEmpty())
+			expectFlat(soak)
+		})
 })
 
 func expectFlat(soak *reliability.Soak) {

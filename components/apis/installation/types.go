@@ -23,9 +23,8 @@ type Installation struct {
 	Kind       string `json:"kind"`
 	// Profile is hardened, parity or in-tree. The default is hardened.
 	Profile string `json:"profile,omitempty"`
-	// Mode is audit or enforce. With audit, requests that Bulkhead would deny are only reported, except
-	// revoked credentials, malformed requests, and requests over the limits of kubelet-auth-proxy. The
-	// default is enforce.
+	// Mode is audit or enforce. With audit, requests that Bulkhead would deny are only reported, with the
+	// exceptions in docs/install.md, for example revoked credentials. The default is enforce.
 	Mode string `json:"mode,omitempty"`
 	// AuditFor is how long mode audit, and rules in mode audit, are to last. Nothing changes after it,
 	// but bulkhead doctor reports it. The default is 168h.

@@ -46,13 +46,23 @@ func (f *clusterFlags) anywhereOrAdmin() (kubernetes.Interface, error) {
 
 func (f *clusterFlags) anywhereOrAdminConfig() (*rest.Config, error) {
 	config, err := f.anywhereConfig()
-	if err == nil || f.given() || !clientcmd.IsEmptyConfig(err) {
+	if err == nil || !clientcmd.IsEmptyConfig(err) || f.meansACluster() {
 		return config, err
 	}
 	if _, missing := os.Stat(adminKubeconfig); missing != nil {
 		return nil, err
 	}
 	return (&clusterFlags{kubeconfig: adminKubeconfig}).anywhereConfig()
+}
+
+// meansACluster reports whether the user has named a cluster, although not completely: by a flag, a $KUBECONFIG
+// that does not exist, or a kubeconfig without a current context. Then no other cluster may be used.
+func (f *clusterFlags) meansACluster() bool {
+	if f.given() || os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" {
+		return true
+	}
+	raw, err := f.loader().RawConfig()
+	return err != nil || len(raw.Clusters) > 0 || len(raw.Contexts) > 0
 }
 
 // podLog is the log of one container.

@@ -52,3 +52,37 @@ func TestContextSelectsTheCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestMeantClusters: on a control-plane host, these must not fall back to the cluster of the host.
+func TestMeantClusters(t *testing.T) {
+	home := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(home, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	empty := write("empty", "")
+	noCurrent := write("no-current", `{"apiVersion":"v1","kind":"Config",`+
+		`"clusters":[{"name":"a","cluster":{"server":"https://a"}}]}`)
+	for _, tc := range []struct {
+		name, env string
+		flags     clusterFlags
+		want      bool
+	}{
+		{"nothing", "", clusterFlags{}, false},
+		{"a file that does not exist", filepath.Join(home, "typo"), clusterFlags{}, true},
+		{"an empty file", empty, clusterFlags{}, true},
+		{"no current context", noCurrent, clusterFlags{}, true},
+		{"a flag with a file", "", clusterFlags{kubeconfig: noCurrent}, true},
+		{"a flag with a context", "", clusterFlags{context: "a"}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Setenv("KUBECONFIG", tc.env)
+			if got := tc.flags.meansACluster(); got != tc.want {
+				t.Errorf("the user means a cluster: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -80,8 +80,9 @@ func (f *extensionFlags) add(fs *pflag.FlagSet) {
 	fs.Var(&f.ruleModes, ruleModeFlag,
 		"Modes of single rules: ID=off|audit|enforce|default. Example: NA-CSR-1=audit,KA-EXEC-1=off. bulkhead rules lists "+
 			"the rules. Rules that the flag does not name keep the mode of the last install, or of the file of --config. "+
-			"default removes the mode of a rule; an empty value removes all. Modes of KA- rules apply to all nodes: the "+
-			"last install on any control-plane host sets them. Only KA-VAP-1 has a mode for each API server.")
+			"default removes the mode of a rule; an empty value removes all. Modes of KA- rules apply to all nodes: "+
+			"the last install that names one, on any control-plane host, sets them and all other settings of "+
+			"kubelet-auth-proxy to those of that host. Only KA-VAP-1 has a mode for each API server.")
 	fs.DurationVar(&f.grace, "terminated-pod-grace", defaultGrace,
 		"How long a node may read secrets and config maps, and get tokens, of a pod that has ended."+asBefore+".")
 	fs.BoolVar(&f.credentialProviders, "credential-provider-tokens", false,

@@ -199,7 +199,7 @@ func (f *hostFlags) applyRecord(fs *pflag.FlagSet, o *controlplane.Options, give
 		o.KubeletAPI = &kubeletAPI
 	}
 	o.NodeScope = nodeScope(fs, o.Profile, o.NodeScope, record)
-	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || fs.Changed(ruleModeFlag) ||
+	o.ExtensionsSet = fs.Changed(modeFlag) || fs.Changed("beyond-upstream") || given.ruleModes.ofKubelets() ||
 		fs.Changed(proxyFlagsFlag) || fs.Changed(nodeSelectorFlag) || fs.Changed(loopbackFlag)
 	o.Policy, err = nodePolicy(fs, policy, record)
 	return errors.Join(err, given.validate(record))

@@ -92,6 +92,16 @@ func (m *ruleModes) apply(recorded map[string]string) map[string]string {
 	return orNil(all)
 }
 
+// ofKubelets reports whether the flag changes the mode of a rule of the kubelets' API. All hosts share these.
+func (m *ruleModes) ofKubelets() bool {
+	for id := range m.modes {
+		if strings.HasPrefix(id, "KA-") {
+			return true
+		}
+	}
+	return m.reset
+}
+
 // validate checks the IDs of the rules that go back to their default. The installer checks all others.
 // An ID that an older version has recorded can be removed.
 func (m *ruleModes) validate(recorded map[string]string) error {

@@ -46,10 +46,23 @@ func TestRuleModesAreMerged(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(tc.want, got.Extensions.RuleModes); diff != "" || err != nil || !got.ExtensionsSet {
-				t.Errorf("error %v, set %v; -want +got:\n%s", err, got.ExtensionsSet, diff)
+			if diff := cmp.Diff(tc.want, got.Extensions.RuleModes); diff != "" || err != nil {
+				t.Errorf("error %v; -want +got:\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// TestSharedRuleModes: all hosts share the settings of kubelet-auth-proxy, so a flag that is not about them
+// leaves them as another host has set them.
+func TestSharedRuleModes(t *testing.T) {
+	for flag, want := range map[string]bool{
+		"--rule-mode=NA-CSR-1=off": false, "--rule-mode=NR-CSR-2=default": false,
+		"--rule-mode=NA-CSR-1=off,KA-EXEC-1=audit": true, "--rule-mode=KA-EXEC-1=default": true, "--rule-mode=": true,
+	} {
+		if got, _, err := resolve(t, t.TempDir(), flag); err != nil || got.ExtensionsSet != want {
+			t.Errorf("%s: error %v, the settings of the proxies are set: %v, want %v", flag, err, got.ExtensionsSet, want)
+		}
 	}
 }
 
