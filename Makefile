@@ -19,7 +19,7 @@ DEMO_FLAGS  ?=
 PAGE        ?= install
 MINUTES     ?= 60
 # make test starts no part of its tests later than this. 0 means no limit.
-TEST_LIMIT  ?= 60m
+TEST_LIMIT  ?= 50m
 # Inputs of each fuzz target.
 INPUTS      ?= 100000
 # Pairs of clusters of each policy.
@@ -80,7 +80,7 @@ demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen
 ##@ The proof
 
 .PHONY: test
-test: ## make test [TEST_LIMIT=60m]: verify (without golangci-lint), unit (without the race detector), end-to-end in all three profiles; the last line is the count
+test: ## make test [TEST_LIMIT=50m]: verify (without golangci-lint), unit (without the race detector), end-to-end in all three profiles; the last line is the count
 	@$(TESTRUN) all --limit=$(TEST_LIMIT)
 
 .PHONY: unit

@@ -4,6 +4,7 @@
 package attacks_test
 
 import (
+	"maps"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -42,7 +43,9 @@ func TestDifferencesOfVisits(t *testing.T) {
 // The HTTP client may send a request again on a new connection.
 func TestAnnotateTakesTheLastEventOfEachRequest(t *testing.T) {
 	event := func(id types.UID, stage auditv1.Stage, value string) auditv1.Event {
-		return auditv1.Event{AuditID: id, Stage: stage, Annotations: map[string]string{"a": value}}
+		reason := `allowed by ClusterRoleBinding "e2e-witness-` + string(id) + `" of User "e2e-witness"`
+		return auditv1.Event{AuditID: id, Stage: stage,
+			Annotations: map[string]string{"a": value, "reason": reason, "apiserver.latency.k8s.io/total": "1s"}}
 	}
 	events := []auditv1.Event{
 		event("second", auditv1.StageResponseComplete, "cut off"), event("another", auditv1.StageResponseComplete, "another"),
@@ -56,6 +59,10 @@ func TestAnnotateTakesTheLastEventOfEachRequest(t *testing.T) {
 	for i, want := range []string{"first", "answered"} {
 		if got := answers[i].Annotations["a"]; got != want {
 			t.Errorf("answer %d has the annotations of %q, want %q", i, got, want)
+		}
+		rest := map[string]string{"a": want, "reason": `allowed by ClusterRoleBinding "witness" of User "e2e-witness"`}
+		if !maps.Equal(answers[i].Annotations, rest) {
+			t.Errorf("answer %d has the annotations %v, want %v", i, answers[i].Annotations, rest)
 		}
 	}
 	if err := annotate(answers, []types.UID{"first", "third"}, events); err == nil {

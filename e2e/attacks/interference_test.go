@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -106,11 +107,18 @@ func answersOnce(ctx context.Context, env *Env, namespace, name string) []answer
 	return answers
 }
 
-// withoutLatency removes the latency of slow requests, which depends on the load of the machine.
-func withoutLatency(annotations map[string]string) map[string]string {
+// grants are names in the reasons of RBAC. All specs of a suite use the same account, so the binding of
+// another spec can allow the same request.
+var grants = regexp.MustCompile(`\be2e-(witness|granted)-[a-z0-9]+`)
+
+// stable removes the latency of slow requests, which depends on the load of the machine, and the names of grants.
+func stable(annotations map[string]string) map[string]string {
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
 		return strings.HasPrefix(key, "apiserver.latency.k8s.io/")
 	})
+	for key, text := range annotations {
+		annotations[key] = grants.ReplaceAllString(text, "$1")
+	}
 	return annotations
 }
 
@@ -127,7 +135,7 @@ func annotate(answers []answered, ids []types.UID, events []auditv1.Event) error
 		if !found {
 			return fmt.Errorf("the audit log does not have the request %s", answers[i].Request)
 		}
-		answers[i].Annotations = withoutLatency(of)
+		answers[i].Annotations = stable(of)
 	}
 	return nil
 }

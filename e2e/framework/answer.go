@@ -5,6 +5,7 @@ package framework
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,7 @@ type Answer struct {
 	Message string
 	// Body is the start of the body, if [Cluster.Fetch] made the request and it succeeded.
 	Body []byte
-	// Allowed and Reason are from a SubjectAccessReview.
+	// Allowed and Reason are from a SubjectAccessReview. Without a reason, Reason is its error.
 	Allowed bool
 	Reason  string
 }
@@ -58,7 +59,7 @@ func (c *Cluster) Try(ctx context.Context, who *Identity, r Request) (Answer, er
 		}
 	}
 	status, err := c.Review(ctx, who, r)
-	answer.Allowed, answer.Reason = status.Allowed, status.Reason
+	answer.Allowed, answer.Reason = status.Allowed, cmp.Or(status.Reason, status.EvaluationError)
 	return answer, err
 }
 

@@ -6,23 +6,22 @@ package framework
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
+	"regexp"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 )
 
-// noAnswerTexts are in an answer if a lookup of Bulkhead got no answer from the API server in time.
-// The first text is in a denial (403) of node-authorizer, the second one in an error (500) of
-// node-restriction. A component that is too busy may cause this. It is not a decision by a rule,
-// although the answer names one, and every client repeats such a request.
-var noAnswerTexts = []string{"the API server did not answer in time", "the API server has not answered within"}
+// noAnswer is in an answer if a lookup of Bulkhead got no answer from the API server in time, or the API server
+// got no answer from a webhook in time. The first text is in a denial (403) of node-authorizer, the second one in an
+// error (500) of node-restriction, the third one in an error (500) of the API server, or of a review. A component
+// that is too busy may cause this. It is not a decision by a rule, although the answer may name one, and every client
+// repeats such a request. A component that never answers fails the spec.
+var noAnswer = regexp.MustCompile(`the API server did not answer in time|the API server has not answered within|` +
+	`\?timeout=\d+s": context deadline exceeded`)
 
-// Unanswered reports whether the text of an answer says that a lookup got no answer in time.
-func Unanswered(text string) bool {
-	return slices.ContainsFunc(noAnswerTexts, func(part string) bool { return strings.Contains(text, part) })
-}
+// Unanswered reports whether the text of an answer says that a lookup, or a webhook, got or gave no answer in time.
+func Unanswered(text string) bool { return noAnswer.MatchString(text) }
 
 // unanswered reports whether the answer, or the review, says that a lookup got no answer in time.
 func (a Answer) unanswered() bool {

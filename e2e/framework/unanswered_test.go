@@ -21,7 +21,12 @@ func TestUnanswered(t *testing.T) {
 		{"node used up its reads", nodeBudget, false},
 		{"denial by a rule", "no relationship found [NA-PV-1]", false},
 		{"error of a lookup", "cannot look up nodes: forbidden [NR-NODE-1]", false},
-		{"webhook timeout", "failed calling webhook: context deadline exceeded", false},
+		{"authorizer without an answer in time", `Post "https://127.0.0.1:10461/authorize?timeout=3s": ` +
+			`context deadline exceeded`, true},
+		{"admission webhook without an answer in time", `failed to call webhook: Post "https://127.0.0.1:10463/validate` +
+			`?timeout=2s": context deadline exceeded`, true},
+		{"a request of a client without an answer in time", "Get: context deadline exceeded", false},
+		{"dead webhook", `Post "https://127.0.0.1:10463/validate?timeout=2s": dial tcp: connection refused`, false},
 		{"no text", "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

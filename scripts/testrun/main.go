@@ -41,7 +41,7 @@ func command() *cobra.Command {
 		Use: "testrun", Short: "Run the project's checks and tests", SilenceUsage: true, SilenceErrors: true,
 		Long: "Testrun runs the project's checks and tests. The targets of the Makefile call it. The last line is the " +
 			"count: N passed, N failed, N skipped.\n\nExit code: 0 if nothing failed, 1 otherwise, and for an error or Ctrl-C.",
-		Example: "  testrun unit\n  testrun e2e --label='rule: containsAny NA-LEASE-3'\n  testrun all --limit=60m",
+		Example: "  testrun unit\n  testrun e2e --label='rule: containsAny NA-LEASE-3'\n  testrun all --limit=50m",
 	}
 	add := func(use, short string, do func(ctx context.Context, j *job) error) *cobra.Command {
 		cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs}
