@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/bulkhead-k8s/bulkhead/kind/progress"
@@ -36,9 +37,15 @@ const (
 // Build builds a static binary for the platform at output, from a package of this module.
 type Build func(ctx context.Context, log io.Writer, platform Platform, pkg, output string) error
 
+// installing is held while apt-get runs: a second apt-get does not wait, it fails.
+var installing sync.Mutex
+
 // Install installs Debian packages if their programs are missing. programs maps each program to its
-// packages, separated by spaces.
+// packages, separated by spaces. It is safe for concurrent use. For the package manager of another process, it waits
+// at most 5 minutes.
 func Install(ctx context.Context, log io.Writer, programs map[string]string) error {
+	installing.Lock()
+	defer installing.Unlock()
 	var missing, packages []string
 	for program, names := range programs {
 		if !installed(program) {
@@ -59,8 +66,9 @@ func Install(ctx context.Context, log io.Writer, programs map[string]string) err
 		return err
 	}
 	return progress.Command{
-		Env:  []string{"DEBIAN_FRONTEND=noninteractive"},
-		Args: append([]string{"apt-get", "install", "-y", "-qq", "--no-install-recommends"}, packages...),
+		Env: []string{"DEBIAN_FRONTEND=noninteractive"},
+		Args: append([]string{"apt-get", "install", "-y", "-qq", "--no-install-recommends", "-o",
+			"DPkg::Lock::Timeout=300"}, packages...),
 	}.Run(ctx, log)
 }
 
