@@ -42,6 +42,19 @@ func askWhy(ctx SpecContext, program, node, namespace, secret string) (answer wh
 	return answer, code
 }
 
+// expectWhyDenied asks about the secret of a pod on the other node.
+func expectWhyDenied(ctx SpecContext, program string) why.Answer {
+	GinkgoHelper()
+	env := suite.Env()
+	request := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
+	answer, code := askWhy(ctx, program, env.Own, request.Namespace, request.Name)
+	Expect(code).To(Equal(2))
+	Expect(answer.Outcome).To(Equal(why.Denied))
+	Expect(answer.Rules).NotTo(BeEmpty())
+	Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
+	return answer
+}
+
 // rightsForWhy returns the rights of the ClusterRole in manifests/why.
 func rightsForWhy() []rbacv1.PolicyRule {
 	GinkgoHelper()
@@ -57,13 +70,7 @@ func rightsForWhy() []rbacv1.PolicyRule {
 var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
 	It("names the rule, and the pods on other nodes that use the secret", Denies("NA-SECRET-1"),
 		func(ctx SpecContext) {
-			env := suite.Env()
-			request := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
-			answer, code := askWhy(ctx, asProgram, env.Own, request.Namespace, request.Name)
-			Expect(code).To(Equal(2))
-			Expect(answer.Outcome).To(Equal(why.Denied))
-			Expect(answer.Rules).NotTo(BeEmpty())
-			Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
+			answer, env := expectWhyDenied(ctx, asProgram), suite.Env()
 			Expect(answer.Path.Related).To(BeFalse())
 			Expect(answer.Path.Elsewhere).To(ContainElement(HavePrefix("node " + env.Other + " <- pod ")))
 			Expect(answer.View).NotTo(BeEmpty())
@@ -85,13 +92,7 @@ var _ = Describe("bulkhead why", Serial, Label(OnHost, OnHardened), func() {
 	})
 
 	It("answers as a plugin of kubectl", Denies("NA-SECRET-1"), func(ctx SpecContext) {
-		env := suite.Env()
-		request := used(other, aSecret, fixtures.WithSecret, named(Get(api.Secrets)))(ctx, env)
-		answer, code := askWhy(ctx, asPlugin, env.Own, request.Namespace, request.Name)
-		Expect(code).To(Equal(2))
-		Expect(answer.Outcome).To(Equal(why.Denied))
-		Expect(answer.Rules).NotTo(BeEmpty())
-		Expect(string(answer.Rules[0].ID)).To(Equal("NA-SECRET-1"))
+		expectWhyDenied(ctx, asPlugin)
 	})
 
 	It("answers a user who has only the rights of manifests/why", Denies("NA-SECRET-1"), func(ctx SpecContext) {

@@ -110,7 +110,7 @@ func (m *ruleModes) validate(recorded map[string]string) error {
 		_, set := m.changed(recorded)[id]
 		known := slices.ContainsFunc(allRules(), func(rule rules.Rule) bool { return string(rule.ID) == id })
 		if m.modes[id] == defaultMode && !set && !known {
-			errs = append(errs, fmt.Errorf("--%s: there is no rule %q; bulkhead rules lists the rules", ruleModeFlag, id))
+			errs = append(errs, fmt.Errorf("--%s: unknown rule %q; bulkhead rules lists all rules", ruleModeFlag, id))
 		}
 	}
 	return errors.Join(errs...)

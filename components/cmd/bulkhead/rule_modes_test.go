@@ -36,7 +36,7 @@ func TestRuleModesAreMerged(t *testing.T) {
 			modes{"NR-PODIP-1": "off", "NR-CSR-2": "audit"}, ""},
 		{"file and default of its rule", []string{file, "--rule-mode=NR-PODIP-1=default"}, nil, ""},
 		{"file and empty value", []string{file, "--rule-mode="}, nil, ""},
-		{"default of an unknown rule", []string{"--rule-mode=NA-NONE-1=default"}, nil, `there is no rule "NA-NONE-1"`},
+		{"default of an unknown rule", []string{"--rule-mode=NA-NONE-1=default"}, nil, `unknown rule "NA-NONE-1"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, _, err := resolve(t, stateOf(t, record), tc.args...)

@@ -126,17 +126,17 @@ const specsFailed = 1
 // exit code. Other reasons are objects that a suite could not remove, --timeout between two specs, and a
 // suite that was built to run only some of its specs.
 func explained(exit *exec.ExitError, dir string) error {
-	if exit.ExitCode() == specsFailed {
-		all, err := isolationreport.Read(dir)
-		if err != nil {
-			return fmt.Errorf("cannot read the results of the suites: %w", err)
-		}
-		if slices.ContainsFunc(all, anyFailed) {
-			return nil
-		}
+	if exit.ExitCode() != specsFailed {
+		return fmt.Errorf("ginkgo failed: %w; no report is written: read the output above", exit)
 	}
-	return fmt.Errorf("the suites did not end cleanly: %w, and not because of a spec. There is no report: read the "+
-		"output above", exit)
+	all, err := isolationreport.Read(dir)
+	if err != nil {
+		return fmt.Errorf("cannot read the results of the suites: %w", err)
+	}
+	if slices.ContainsFunc(all, anyFailed) {
+		return nil
+	}
+	return fmt.Errorf("a suite failed, but none of its specs did: %w; no report is written: read the output above", exit)
 }
 
 func anyFailed(results isolationreport.Results) bool {

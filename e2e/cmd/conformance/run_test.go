@@ -51,15 +51,15 @@ func TestEndOfSuites(t *testing.T) {
 		"all passed: no error":                 {passed, skipped, "exit 0", ""},
 		"a spec failed: no error":              {passed, failed, "exit 1", ""},
 		"a spec met a time limit: no error":    {timedOut, passed, "exit 1", ""},
-		"objects not removed: error":           {passed, skipped, "exit 1", "did not end cleanly: exit status 1"},
-		"only some specs built: error":         {passed, passed, "exit 197", "did not end cleanly: exit status 197"},
-		"a spec failed, invalid flag: error":   {failed, passed, "exit 2", "did not end cleanly: exit status 2"},
-		"a spec failed, Ginkgo killed: error":  {failed, passed, "kill -9 $$", "did not end cleanly: signal: killed"},
+		"objects not removed: error":           {passed, skipped, "exit 1", "none of its specs did: exit status 1"},
+		"only some specs built: error":         {passed, passed, "exit 197", "ginkgo failed: exit status 197"},
+		"a spec failed, invalid flag: error":   {failed, passed, "exit 2", "ginkgo failed: exit status 2"},
+		"a spec failed, Ginkgo killed: error":  {failed, passed, "kill -9 $$", "ginkgo failed: signal: killed"},
 		"a suite has no results: error":        {failed, "", "exit 1", "suite b ended without results"},
 		"all passed, no results of one: error": {passed, "", "exit 0", "suite b ended without results"},
 		"timeout before the last suite: error": {timedOut, "", "exit 1", "--suites=b"},
 		"results cannot be read: error":        {passed, passed, spoil + "exit 1", "cannot read"},
-		"next step: in the error":              {passed, passed, "exit 1", "There is no report: read the output above"},
+		"next step: in the error":              {passed, passed, "exit 1", "no report is written: read the output above"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			states := map[string]isolationreport.State{"a": tt.a}
