@@ -133,17 +133,14 @@ func (a Attempt) denied(ctx SpecContext, r *Run, who *Identity) {
 		expectAuditedRefusal(ctx, r, who, begun, answer.Message)
 		return
 	}
-	r.expectDenied(ctx, who, a.Attack(ctx, r, who), begun, a.Rule, a.Text)
+	r.expectDenied(ctx, who, begun, a.Rule, a.Text, func() Answer { return a.Attack(ctx, r, who) })
 }
 
-// expectDenied expects that an authorizer denied the last request by the rule, and the record in the audit log.
-func (r *Run) expectDenied(ctx context.Context, who *Identity, answer Answer, since time.Time, by rules.ID,
-	text string) {
+// expectDenied expects that an authorizer denies the attack by the rule, and the record in the audit log.
+func (r *Run) expectDenied(ctx context.Context, who *Identity, since time.Time, by rules.ID, text string,
+	attack func() Answer) {
 	GinkgoHelper()
-	review, err := suite.Review(ctx, who, answer.Request)
-	Expect(err).NotTo(HaveOccurred())
-	answer.Allowed, answer.Reason = review.Allowed, review.Reason
-	suite.ExpectDenial(answer, by, text)
+	suite.ExpectDenial(suite.Reviewed(ctx, who, attack), by, text)
 	expectAudited(ctx, r, who, since, by)
 }
 
@@ -172,9 +169,7 @@ func (a Attempt) allowed(ctx SpecContext, r *Run, who *Identity, by rules.ID) {
 		}
 		return
 	}
-	review, err := suite.Review(ctx, who, answer.Request)
-	Expect(err).NotTo(HaveOccurred())
-	answer.Allowed, answer.Reason = review.Allowed, review.Reason
+	answer = suite.Reviewed(ctx, who, func() Answer { return answer })
 	Expect(answer).To(AllowedBy(suite.Settings.Profile, by))
 }
 

@@ -90,11 +90,12 @@ func replicated(ctx context.Context, r *Run) {
 func steals(ctx context.Context, r *Run, who *Identity) Answer {
 	GinkgoHelper()
 	begun := time.Now()
-	cordoned := r.Send(ctx, who, Patch(api.Nodes).Named(r.Other).With(spec("unschedulable", true)).Stored())
-	switch {
-	case r.Protected && inForce(ctx, "NS-NODE-2"):
-		r.expectDenied(ctx, who, cordoned, begun, "NS-NODE-2", onlyOwnNode)
-	case cordoned.Code != http.StatusOK:
+	cordon := func() Answer {
+		return r.Send(ctx, who, Patch(api.Nodes).Named(r.Other).With(spec("unschedulable", true)).Stored())
+	}
+	if r.Protected && inForce(ctx, "NS-NODE-2") {
+		r.expectDenied(ctx, who, begun, "NS-NODE-2", onlyOwnNode, cordon)
+	} else if cordoned := cordon(); cordoned.Code != http.StatusOK {
 		return cordoned
 	}
 	return r.Send(ctx, who, Delete(api.Pods).In(r.Pod.Namespace).Named(r.Pod.Name).Stored())

@@ -5,7 +5,6 @@ package framework
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,9 +27,11 @@ type Answer struct {
 	Message string
 	// Body is the start of the body, if [Cluster.Fetch] made the request and it succeeded.
 	Body []byte
-	// Allowed and Reason are from a SubjectAccessReview. Without a reason, Reason is its error.
-	Allowed bool
-	Reason  string
+	// Allowed, Reason and ReviewError are from a SubjectAccessReview. ReviewError is set if an authorizer
+	// failed. The next authorizer may have decided.
+	Allowed     bool
+	Reason      string
+	ReviewError string
 }
 
 // DeniedByBulkhead reports whether the answer, or the review, is a denial that names a Bulkhead
@@ -58,8 +59,13 @@ func (c *Cluster) Try(ctx context.Context, who *Identity, r Request) (Answer, er
 			return answer, err
 		}
 	}
-	status, err := c.Review(ctx, who, r)
-	answer.Allowed, answer.Reason = status.Allowed, cmp.Or(status.Reason, status.EvaluationError)
+	return c.reviewed(ctx, who, answer)
+}
+
+// reviewed adds the authorizers' decision about the request of the answer.
+func (c *Cluster) reviewed(ctx context.Context, who *Identity, answer Answer) (Answer, error) {
+	status, err := c.Review(ctx, who, answer.Request)
+	answer.Allowed, answer.Reason, answer.ReviewError = status.Allowed, status.Reason, status.EvaluationError
 	return answer, err
 }
 

@@ -173,6 +173,17 @@ func (s *Suite) answered(ctx context.Context, who *Identity, request Request) An
 	})
 }
 
+// Reviewed makes the request, and then requests a review of it. It repeats both only while a lookup gets no answer
+// in time.
+func (s *Suite) Reviewed(ctx context.Context, who *Identity, try func() Answer) Answer {
+	ginkgo.GinkgoHelper()
+	return answered(ctx, func() Answer {
+		answer, err := s.reviewed(ctx, who, try())
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		return answer
+	})
+}
+
 // ExpectDenial expects that the rule denied the request and its review, with upstream's text if one
 // is given.
 func (s *Suite) ExpectDenial(answer Answer, by rules.ID, text ...string) {

@@ -25,6 +25,8 @@ func TestUnanswered(t *testing.T) {
 			`context deadline exceeded`, true},
 		{"admission webhook without an answer in time", `failed to call webhook: Post "https://127.0.0.1:10463/validate` +
 			`?timeout=2s": context deadline exceeded`, true},
+		{"admission webhook without a whole answer in time", "failed to call webhook: unexpected error when reading " +
+			"response body. Please retry. Original error: context deadline exceeded", true},
 		{"a request of a client without an answer in time", "Get: context deadline exceeded", false},
 		{"dead webhook", `Post "https://127.0.0.1:10463/validate?timeout=2s": dial tcp: connection refused`, false},
 		{"no text", "", false},
@@ -38,6 +40,8 @@ func TestUnanswered(t *testing.T) {
 }
 
 func TestLateAnswers(t *testing.T) {
+	const byNode, byRule = "node: can only get their own", "can only get their own [NA-POD-2]"
+	const lateWebhook = `Post "https://127.0.0.1:10461/authorize?timeout=3s": context deadline exceeded`
 	for _, tc := range []struct {
 		name   string
 		answer Answer
@@ -46,6 +50,14 @@ func TestLateAnswers(t *testing.T) {
 		{"denial without a read in time: late", Answer{Code: 403, Message: noReadText}, true},
 		{"error without a lookup in time: late", Answer{Code: 500, Message: noLookupText}, true},
 		{"node used up its reads: not late", Answer{Code: 403, Message: nodeBudget}, false},
+		{"review without an answer in time, the Node authorizer denies: late", Answer{Code: 403,
+			Message: byRule, Reason: byNode, ReviewError: lateWebhook}, true},
+		{"review without an answer in time, the Node authorizer allows: late", Answer{Code: 200, Allowed: true,
+			ReviewError: lateWebhook}, true},
+		{"the Node authorizer denies what a rule denies: late", Answer{Code: 403, Message: "forbidden: " + byNode,
+			Reason: byRule}, true},
+		{"the Node authorizer denies, and no rule decides: not late", Answer{Code: 403, Message: "forbidden: " + byNode,
+			Reason: byNode}, false},
 		{"denial by a rule: not late", Answer{Code: 403, Message: "no relationship found [NA-PV-1]"}, false},
 		{"rejection by a rule: not late", Answer{Code: 404, Message: "pod not found [NR-POD-1]"}, false},
 		{"in-tree authorizer without the objects: late", Answer{Code: 403, Message: "no relationship found"}, true},
