@@ -31,6 +31,32 @@ type before struct {
 	hosts            map[string]string
 }
 
+// hostSettings are what `bulkhead status --cluster` shows of the installation on a host.
+type hostSettings struct {
+	Version    string `json:"version"`
+	Profile    string `json:"profile"`
+	Mode       string `json:"mode"`
+	Modes      string `json:"modes"`
+	ConfigHash string `json:"configHash"`
+}
+
+// hostsInStatus returns the settings of all hosts by name, as the status of the cluster shows them on one host.
+func hostsInStatus(ctx context.Context, on string) map[string]hostSettings {
+	GinkgoHelper()
+	var status struct {
+		Hosts []struct {
+			Node  string       `json:"node"`
+			Entry hostSettings `json:"entry"`
+		} `json:"hosts"`
+	}
+	Expect(json.Unmarshal([]byte(onHost(ctx, on, clusterStatus+" --output=json")), &status)).To(Succeed())
+	all := map[string]hostSettings{}
+	for _, host := range status.Hosts {
+		all[host.Node] = host.Entry
+	}
+	return all
+}
+
 // The specs follow an operator through docs/install.md: install on one host after the other, look at
 // the cluster, remove on one host after the other. They run in order.
 var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(Disruptive, OnHost, OnWorker, Slow),
@@ -86,9 +112,16 @@ var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(D
 		})
 
 		It("shows all hosts with the same version and settings", func(ctx SpecContext) {
-			out := eventuallyHealthy(ctx, hosts[1].Name)
-			for _, host := range hosts {
-				Expect(out).To(ContainSubstring(host.Name))
+			eventuallyHealthy(ctx, hosts[1].Name)
+			shown := hostsInStatus(ctx, hosts[1].Name)
+			Expect(shown).To(HaveLen(len(hosts)))
+			first := shown[hosts[0].Name]
+			Expect(first.Version).NotTo(BeEmpty())
+			Expect(first.Profile).To(Equal("hardened"))
+			Expect(first.Mode).To(Equal("enforce"))
+			Expect(first.ConfigHash).To(MatchRegexp(`[0-9a-f]{64}`))
+			for _, host := range hosts[1:] {
+				Expect(shown).To(HaveKeyWithValue(host.Name, first))
 			}
 		})
 

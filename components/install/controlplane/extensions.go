@@ -195,7 +195,7 @@ func (b Extensions) pairsOf(prefix string) []string {
 func (b Extensions) In(p Profile) string {
 	modes := strings.Join(append([]string{cmp.Or(b.Mode, p.ExtensionMode().String())}, b.pairs()...), ", ")
 	if b.AuditOnly {
-		return "audit only, nothing is denied (in mode enforce: " + modes + ")"
+		return "audit, denials are only reported (in mode enforce: " + modes + ")"
 	}
 	return modes
 }
