@@ -28,8 +28,11 @@ func (p *tab) expectRows(want int, when string) {
 	}
 }
 
+// withRules are pages that list all rules: of invented results, and of a run.
+var withRules = []string{"hardened", "compare", "published/reports/hardened", "published/reports/compare"}
+
 func TestSearchNarrowsAndAnnounces(t *testing.T) {
-	for _, name := range []string{"hardened", "compare"} {
+	for _, name := range withRules {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, screen{width: desktop, theme: "light"}, name+".html")
 			all := eval[int](p, `document.querySelector("#rows").rows.length`)
@@ -81,7 +84,7 @@ const opened = `(() => {
 
 func TestDeepLinkOpensRule(t *testing.T) {
 	const id = "KA-PROXY-1"
-	for _, name := range []string{"hardened", "compare"} {
+	for _, name := range withRules {
 		for _, width := range []int64{phone, desktop} {
 			t.Run(fmt.Sprintf("%s at %d", name, width), func(t *testing.T) {
 				p := open(t, screen{width: width, theme: "light"}, name+".html#"+id)

@@ -35,7 +35,7 @@ func allPhases(c *cluster) phases {
 		{{authorizerDead(c)}, {restrictionDead(c)}},
 		{{lookupsFail(c), decisionsSlow(c), metricsAbsent(c)}},
 		{
-			{viewStale(c), scopesBeyondShare(c)},
+			{viewStale(c), scopesBeyondShare(c), scopeUnread(c), scopeViewStale(c)},
 			{
 				kubeletNotGuarded(c), crlExpires(c), crlFailed(c), streamsShared(c), auditLogBlocked(c), kubeletStopped(c),
 				// It changes the same ConfigMap as kubeletStopped.

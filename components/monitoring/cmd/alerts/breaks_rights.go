@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 )
 
@@ -59,14 +60,24 @@ func (c *cluster) restoreClusterRole(manifest string) step {
 }
 
 func viewStale(c *cluster) *breakage {
-	const resource = "volumeattachments"
+	return viewOf(c, "volumeattachments", "VolumeAttachments", "bulkhead:node-authorizer",
+		"node-authorizer/clusterrole.yaml")
+}
+
+func scopeViewStale(c *cluster) *breakage {
+	return viewOf(c, "serviceaccounts", "ServiceAccounts", "bulkhead:node-authorizer:node-scope",
+		"node-authorizer-scope/clusterrole.yaml")
+}
+
+// viewOf ends node-authorizer's view of a resource, whose right is in the ClusterRole of the manifest.
+func viewOf(c *cluster, resource, title, role, manifest string) *breakage {
 	return &breakage{
 		causes: []cause{{"BulkheadViewStale", map[string]string{"resource": resource}}},
-		broken: "The ClusterRole of node-authorizer loses VolumeAttachments. The watch that is open ends after up to " +
-			"150 s, and the next one is denied.",
+		broken: "A ClusterRole of node-authorizer loses " + title + ". The watch that is open ends after up to 150 s, " +
+			"and the next one is denied.",
 		repaired: "The ClusterRole is restored.",
-		begin:    c.takeFromClusterRole("bulkhead:node-authorizer", resource),
-		repair:   c.restoreClusterRole("node-authorizer/clusterrole.yaml"),
+		begin:    c.takeFromClusterRole(role, resource),
+		repair:   c.restoreClusterRole(manifest),
 	}
 }
 
@@ -195,6 +206,38 @@ func scopesBeyondShare(c *cluster) *breakage {
 				return nil
 			}
 			return err
+		},
+	}
+}
+
+func scopeUnread(c *cluster) *breakage {
+	const name, namespace = "bulkhead-alerts", metav1.NamespaceDefault
+	// annotate sets the annotation, or removes it if the value is null. The value is JSON.
+	annotate := func(ctx context.Context, value string) error {
+		_, err := c.client.CoreV1().ServiceAccounts(namespace).Patch(ctx, name, types.MergePatchType,
+			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, scopeAnnotation, value), metav1.PatchOptions{})
+		return err
+	}
+	unlessGone := func(err error) error {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	return &breakage{
+		causes: one("BulkheadNodeScopeUnread"),
+		broken: "A ServiceAccount without pods gets the annotation `" + scopeAnnotation + ": Pods`. The name of the " +
+			"resource is `pods`.",
+		repaired: "The annotation is removed. Afterwards, the ServiceAccount is deleted.",
+		prepare: func(ctx context.Context) error {
+			_, err := c.client.CoreV1().ServiceAccounts(namespace).Create(ctx,
+				&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+			return err
+		},
+		begin:  func(ctx context.Context) error { return annotate(ctx, `"Pods"`) },
+		repair: func(ctx context.Context) error { return unlessGone(annotate(ctx, "null")) },
+		restore: func(ctx context.Context) error {
+			return unlessGone(c.client.CoreV1().ServiceAccounts(namespace).Delete(ctx, name, metav1.DeleteOptions{}))
 		},
 	}
 }

@@ -112,8 +112,9 @@ func TestPlanCheckFails(t *testing.T) {
 
 func TestOnly(t *testing.T) {
 	plan := allPhases(&cluster{})
-	chosen := plan.only("BulkheadViewStale,BulkheadMetricsAbsent").all()
-	if len(chosen) != 2 || !chosen[0].causesAlert("BulkheadMetricsAbsent") || !chosen[1].causesAlert("BulkheadViewStale") {
+	chosen := plan.only("BulkheadConfigurationInvalid,BulkheadMetricsAbsent").all()
+	if len(chosen) != 2 || !chosen[0].causesAlert("BulkheadMetricsAbsent") ||
+		!chosen[1].causesAlert("BulkheadConfigurationInvalid") {
 		t.Errorf("%d breaks", len(chosen))
 	}
 	if got := len(plan.only("").all()); got != len(plan.all()) {
