@@ -36,7 +36,26 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		// Both accounts have a node scope. kept gets the annotation that bulkhead audit prints.
 		scoped, kept scopedAgent
 		started      time.Time
+		enforced     bool
 	)
+
+	// enforce installs with mode enforce and the settings that bulkhead audit prints, unless an earlier spec has.
+	// So the specs about mode enforce can also run without the others.
+	enforce := func(ctx context.Context) {
+		GinkgoHelper()
+		if enforced {
+			return
+		}
+		suite.OnControlPlane(ctx, "bulkhead audit --config="+beforeAudit+" -o installation >"+afterAudit+".1 && "+
+			"bulkhead audit --config="+afterAudit+".1 --audit-log="+auditLogSince(ctx, started)+
+			" -o installation >"+afterAudit)
+		GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
+		allowMirrorPods(ctx)
+		kept.keepInAudit(ctx)
+		setSystemNode(ctx)
+		suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
+		enforced = true
+	}
 
 	BeforeAll(func(ctx SpecContext) {
 		TakeMachine(ctx)
@@ -149,14 +168,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 
 	It("prints the settings with which mode enforce lets everything work", SlowSpec, Allows("NR-LABEL-1"),
 		Allows("NR-TAINT-1"), func(ctx SpecContext) {
-			suite.OnControlPlane(ctx, "bulkhead audit --config="+beforeAudit+" -o installation >"+afterAudit+".1 && "+
-				"bulkhead audit --config="+afterAudit+".1 --audit-log="+auditLogSince(ctx, started)+
-				" -o installation >"+afterAudit)
-			GinkgoWriter.Println(suite.OnControlPlane(ctx, "cat "+afterAudit))
-			allowMirrorPods(ctx)
-			kept.keepInAudit(ctx)
-			setSystemNode(ctx)
-			suite.OnControlPlane(ctx, "bulkhead install --config="+afterAudit)
+			enforce(ctx)
 			replaceWorkersProxy(ctx)
 			Expect(suite.Host.Run(ctx, suite.Worker, "bulkhead node install")).To(
 				ContainSubstring("loopback clients: allow"))
@@ -173,8 +185,9 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			expectExtendedTokens(ctx)
 		})
 
-	It("enforces every other rule then", Denies("NR-LABEL-1"), Denies("NS-POD-1"), Denies("NA-SECRET-1"), func(
+	It("enforces every other rule then", SlowSpec, Denies("NR-LABEL-1"), Denies("NS-POD-1"), Denies("NA-SECRET-1"), func(
 		ctx SpecContext) {
+		enforce(ctx)
 		suite.ExpectForbidden(ctx, grantedNode(ctx), List(api.Deployments), "NA-DEFAULT")
 		suite.ExpectForbidden(ctx, suite.AsNode(suite.Worker), unrelatedSecret(ctx), "NA-SECRET-1")
 		suite.ExpectForbidden(ctx, scoped.Identity, podsOfOtherNode(), "NS-POD-1")

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	api "github.com/bulkhead-k8s/bulkhead/components/apis/nodeisolationreport"
@@ -29,6 +30,7 @@ Before it: make up PROFILE=in-tree && make e2e && make up && make e2e
 Examples:
   make reports
   go run ./scripts/reports -output=/tmp/reports
+  go run ./scripts/reports -profile=hardened
   go run ./scripts/reports -pages
 
 Exit code: 0 if all files are written; 1 for an error.
@@ -52,9 +54,17 @@ func main() {
 
 // options are the flags of the command.
 type options struct {
-	results, output string
-	pages           bool
+	results, output, profile string
+	pages                    bool
 }
+
+// makes reports whether the report of the profile is made from results. Otherwise it is read.
+func (o options) makes(profile string) bool {
+	return !o.pages && (o.profile == "" || o.profile == profile)
+}
+
+// profiles are the profiles that have a report, in the order of the comparison.
+var profiles = []string{"in-tree", "hardened"}
 
 func parse(out io.Writer, args []string) (options, error) {
 	var o options
@@ -62,9 +72,14 @@ func parse(out io.Writer, args []string) (options, error) {
 	flags.StringVar(&o.results, "results", filepath.Join("_output", "e2e"),
 		"Folder with a folder of results for each profile.")
 	flags.StringVar(&o.output, "output", "docs", "Folder to write index.html and reports/ to.")
+	flags.StringVar(&o.profile, "profile", "", "Make only the report of this profile. The other report in the folder "+
+		"-output stays, and the pages are made again.")
 	flags.BoolVar(&o.pages, "pages", false, "Write only the pages again, from the YAML files in the folder -output.")
 	if err := toolflag.Parse(out, help, flags, args); err != nil {
 		return o, err
+	}
+	if o.profile != "" && !slices.Contains(profiles, o.profile) {
+		return o, fmt.Errorf("unknown profile %q: want %s", o.profile, strings.Join(profiles, " or "))
 	}
 	return o, nil
 }
@@ -73,7 +88,7 @@ func parse(out io.Writer, args []string) (options, error) {
 func run(o options) error {
 	var reports []*api.NodeIsolationReport
 	var errs []error
-	for _, profile := range []string{"in-tree", "hardened"} {
+	for _, profile := range profiles {
 		report, err := o.report(profile)
 		reports, errs = append(reports, report), append(errs, err)
 	}
@@ -87,8 +102,8 @@ func run(o options) error {
 		return err
 	}
 	for _, report := range reports {
-		if o.pages {
-			break
+		if !o.makes(report.Metadata.Profile) {
+			continue
 		}
 		text, err := report.Marshal()
 		if err != nil {
@@ -129,14 +144,14 @@ func pages(c *isolationreport.Comparison) (map[string][]byte, error) {
 
 func yamlFile(profile string) string { return filepath.Join("reports", profile+".yaml") }
 
-// report makes the report of a profile from results, or reads it if only pages are wanted.
+// report makes the report of a profile from results, or reads it from the folder of the reports.
 func (o options) report(profile string) (*api.NodeIsolationReport, error) {
 	var report *api.NodeIsolationReport
 	var err error
-	if o.pages {
-		report, err = read(o.output, profile)
-	} else {
+	if o.makes(profile) {
 		report, err = build(filepath.Join(o.results, profile))
+	} else {
+		report, err = read(o.output, profile)
 	}
 	if err == nil && report.Metadata.Profile != profile {
 		err = fmt.Errorf("the results are of profile %s", report.Metadata.Profile)
@@ -144,7 +159,7 @@ func (o options) report(profile string) (*api.NodeIsolationReport, error) {
 	switch {
 	case err == nil:
 		return report, nil
-	case o.pages:
+	case !o.makes(profile):
 		return nil, fmt.Errorf("cannot read the report of %s: %w\nMake it again: make reports", profile, err)
 	}
 	return nil, fmt.Errorf("cannot make the report of %s: %w\nMake the results: make up PROFILE=%s, then make e2e",

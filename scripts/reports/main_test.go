@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,6 +91,43 @@ func TestPagesOfReportsThatExist(t *testing.T) {
 		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s differs from the page of the results: %v", name, err)
 		}
+	}
+}
+
+// TestReportOfOneProfile: without results of in-tree, its report stays as it is.
+func TestReportOfOneProfile(t *testing.T) {
+	results, output := t.TempDir(), t.TempDir()
+	writeResults(t, results, "in-tree")
+	writeResults(t, results, "hardened")
+	if err := run(options{results: results, output: output}); err != nil {
+		t.Fatal(err)
+	}
+	of := func(profile string) string {
+		text, err := os.ReadFile(filepath.Join(output, yamlFile(profile)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	before := of("in-tree")
+	if err := os.RemoveAll(filepath.Join(results, "in-tree")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(output, yamlFile("hardened")), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(options{results: results, output: output, profile: "hardened"}); err != nil {
+		t.Fatal(err)
+	}
+	if of("in-tree") != before {
+		t.Error("the report of in-tree has changed")
+	}
+	if of("hardened") == "" {
+		t.Error("the report of hardened was not made")
+	}
+	if _, err := parse(io.Discard, []string{"-profile=parity"}); err == nil ||
+		!strings.Contains(err.Error(), "in-tree or hardened") {
+		t.Errorf("another profile: %v", err)
 	}
 }
 
