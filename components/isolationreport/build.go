@@ -109,14 +109,19 @@ func checkSame(all []Results) error {
 
 // latest returns every spec once, in the order of suite and name.
 func latest(all []Results) []ran {
-	type key struct{ suite, name string }
+	// All results are of one version, so a spec that runs again has the same line. The names of two entries of a
+	// table may be equal, and a label filter may select only one of them.
+	type key struct {
+		suite, name string
+		line        int
+	}
 	found := map[key]ran{}
 	for _, r := range all { // in the order of time
-		// Two entries of a table may have one name.
+		// Entries that a loop makes have one line, too.
 		seen := map[key]int{}
 		for _, spec := range r.Specs {
 			one := ran{Spec: spec, suite: r.Suite, started: r.Started}
-			at := key{r.Suite, one.name()}
+			at := key{r.Suite, one.name(), one.Line}
 			seen[at]++
 			if n := seen[at]; n > 1 {
 				at.name += fmt.Sprintf(" (%d)", n)
@@ -125,7 +130,7 @@ func latest(all []Results) []ran {
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(found), func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.suite, b.suite), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.suite, b.suite), cmp.Compare(a.name, b.name), cmp.Compare(a.line, b.line))
 	})
 	specs := make([]ran, 0, len(keys))
 	for _, k := range keys {

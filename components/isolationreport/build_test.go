@@ -273,6 +273,19 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestLatest: the entries of a table with one name stay apart, also if only one of them ran again.
+func TestLatest(t *testing.T) {
+	const name = "another one above the limit: denied"
+	of := func(line int, state State) Spec { return Spec{Text: name, Line: line, State: state} }
+	got := latest([]Results{
+		{Suite: "s", Specs: []Spec{of(1, Passed), of(2, Failed)}},
+		{Suite: "s", Specs: []Spec{of(2, Passed)}},
+	})
+	if len(got) != 2 || got[0].Line != 1 || got[1].Line != 2 || got[1].State != Passed {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestGroupsHaveEveryRuleOnce: an ID in two groups would count twice.
 func TestGroupsHaveEveryRuleOnce(t *testing.T) {
 	seen := map[rules.ID]bool{}

@@ -73,6 +73,11 @@ func TestHardenedProvesEachRule(t *testing.T) {
 	if n := report.Summary.Rules.NotProved; n != 0 {
 		t.Errorf("the summary counts %d rules that are not proved; %s", n, makeAgain)
 	}
+	for _, attack := range report.Attacks {
+		if attack.Verdict == api.Succeeded || attack.Verdict == api.Unclear {
+			t.Errorf("%s: %s; %s", attack.Name, attack.Verdict, makeAgain)
+		}
+	}
 }
 
 // TestPagesAreOfTheReports compares the pages in docs with what the reports in docs give today.
