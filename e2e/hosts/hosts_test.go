@@ -119,7 +119,7 @@ var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(D
 			Expect(first.Version).NotTo(BeEmpty())
 			Expect(first.Profile).To(Equal("hardened"))
 			Expect(first.Mode).To(Equal("enforce"))
-			Expect(first.ConfigHash).To(MatchRegexp(`[0-9a-f]{64}`))
+			Expect(first.ConfigHash).To(MatchRegexp(`^[0-9a-f]{64}$`))
 			for _, host := range hosts[1:] {
 				Expect(shown).To(HaveKeyWithValue(host.Name, first))
 			}

@@ -34,13 +34,20 @@ func writeResults(t *testing.T, folder, profile string, without ...string) {
 	}
 }
 
-func TestReportsOfBothProfiles(t *testing.T) {
-	results, output := t.TempDir(), t.TempDir()
+// bothReports writes results of both profiles, and makes the reports of them.
+func bothReports(t *testing.T) (results, output string) {
+	t.Helper()
+	results, output = t.TempDir(), t.TempDir()
 	writeResults(t, results, "in-tree")
 	writeResults(t, results, "hardened")
 	if err := run(options{results: results, output: output}); err != nil {
 		t.Fatal(err)
 	}
+	return results, output
+}
+
+func TestReportsOfBothProfiles(t *testing.T) {
+	results, output := bothReports(t)
 	first := map[string]string{}
 	for _, name := range []string{"index.html", "reports/in-tree.yaml", "reports/in-tree.html", "reports/hardened.yaml",
 		"reports/hardened.html", "reports/compare.html"} {
@@ -96,12 +103,7 @@ func TestPagesOfReportsThatExist(t *testing.T) {
 
 // TestReportOfOneProfile: without results of in-tree, its report stays as it is.
 func TestReportOfOneProfile(t *testing.T) {
-	results, output := t.TempDir(), t.TempDir()
-	writeResults(t, results, "in-tree")
-	writeResults(t, results, "hardened")
-	if err := run(options{results: results, output: output}); err != nil {
-		t.Fatal(err)
-	}
+	results, output := bothReports(t)
 	of := func(profile string) string {
 		text, err := os.ReadFile(filepath.Join(output, yamlFile(profile)))
 		if err != nil {

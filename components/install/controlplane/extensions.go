@@ -195,7 +195,7 @@ func (b Extensions) pairsOf(prefix string) []string {
 func (b Extensions) In(p Profile) string {
 	modes := strings.Join(append([]string{cmp.Or(b.Mode, p.ExtensionMode().String())}, b.pairs()...), ", ")
 	if b.AuditOnly {
-		return "audit only: what it would deny is reported (in mode enforce: " + modes + ")"
+		return "audit only: Bulkhead reports what it would deny (in mode enforce: " + modes + ")"
 	}
 	return modes
 }

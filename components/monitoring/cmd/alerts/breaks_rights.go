@@ -69,7 +69,7 @@ func scopeViewStale(c *cluster) *breakage {
 		"node-authorizer-scope/clusterrole.yaml")
 }
 
-// viewOf ends node-authorizer's view of a resource, whose right is in the ClusterRole of the manifest.
+// viewOf takes from node-authorizer the right to watch a resource. The ClusterRole of the manifest has this right.
 func viewOf(c *cluster, resource, title, role, manifest string) *breakage {
 	return &breakage{
 		causes: []cause{{"BulkheadViewStale", map[string]string{"resource": resource}}},
@@ -201,13 +201,17 @@ func scopesBeyondShare(c *cluster) *breakage {
 			return err
 		},
 		repair: func(ctx context.Context) error {
-			err := c.client.CoreV1().Namespaces().Delete(ctx, scopeNamespace, metav1.DeleteOptions{})
-			if apierrors.IsNotFound(err) {
-				return nil
-			}
-			return err
+			return unlessGone(c.client.CoreV1().Namespaces().Delete(ctx, scopeNamespace, metav1.DeleteOptions{}))
 		},
 	}
+}
+
+// unlessGone returns no error if the object of a repair does not exist.
+func unlessGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 func scopeUnread(c *cluster) *breakage {
@@ -216,12 +220,6 @@ func scopeUnread(c *cluster) *breakage {
 	annotate := func(ctx context.Context, value string) error {
 		_, err := c.client.CoreV1().ServiceAccounts(namespace).Patch(ctx, name, types.MergePatchType,
 			fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, scopeAnnotation, value), metav1.PatchOptions{})
-		return err
-	}
-	unlessGone := func(err error) error {
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
 		return err
 	}
 	return &breakage{
