@@ -154,7 +154,7 @@ func (o *auditOptions) run(cmd *cobra.Command) error {
 
 // read reads the sources.
 func (o *auditOptions) read(cmd *cobra.Command, base auditBase) (*auditResult, error) {
-	ctx, in := cmd.Context(), cmd.InOrStdin()
+	ctx := cmd.Context()
 	var (
 		report auditreport.Report
 		result = &auditResult{}
@@ -163,15 +163,15 @@ func (o *auditOptions) read(cmd *cobra.Command, base auditBase) (*auditResult, e
 	switch {
 	case len(o.auditLogs) > 0:
 		log := auditreport.NewAuditLog(&report, base.policy, base.strict())
-		err = eachSource(o.auditLogs, "--audit-log", in, func(r io.Reader) error { return log.Read(ctx, r) })
+		err = eachSource(cmd, o.auditLogs, "--audit-log", func(r io.Reader) error { return log.Read(ctx, r) })
 		stats := log.Stats()
 		result.AuditLog, result.Notes = &stats, auditLogNotes(stats)
 	case len(o.metrics) > 0:
-		result.Lines, err = o.readLines(o.metrics, "--metrics", in, report.ReadMetrics)
+		result.Lines, err = o.readLines(cmd, o.metrics, "--metrics", report.ReadMetrics)
 		result.Notes = append(result.Notes, "metrics have no examples and no keys of labels and taints: for these, run "+
 			"`bulkhead audit` without --metrics")
 	case len(o.logs) > 0:
-		result.Lines, err = o.readLines(o.logs, "--logs", in, report.ReadLogs)
+		result.Lines, err = o.readLines(cmd, o.logs, "--logs", report.ReadLogs)
 	default:
 		err = o.readCluster(ctx, cmd.ErrOrStderr(), &report, result)
 	}
@@ -191,10 +191,10 @@ func (o *auditOptions) read(cmd *cobra.Command, base auditBase) (*auditResult, e
 	return result, nil
 }
 
-func (o *auditOptions) readLines(files []string, flag string, in io.Reader,
+func (o *auditOptions) readLines(cmd *cobra.Command, files []string, flag string,
 	read func(io.Reader) (auditreport.LineStats, error)) (*auditreport.LineStats, error) {
 	var sum auditreport.LineStats
-	err := eachSource(files, flag, in, func(r io.Reader) error {
+	err := eachSource(cmd, files, flag, func(r io.Reader) error {
 		stats, err := read(r)
 		sum = addLines(sum, stats)
 		return err
@@ -210,9 +210,9 @@ func addLines(a, b auditreport.LineStats) auditreport.LineStats {
 }
 
 // eachSource opens one file after the other.
-func eachSource(files []string, flag string, stdin io.Reader, read func(io.Reader) error) error {
+func eachSource(cmd *cobra.Command, files []string, flag string, read func(io.Reader) error) error {
 	for _, file := range files {
-		if err := readSource(file, stdin, read); err != nil {
+		if err := readLong(file, cmd.InOrStdin(), cmd.ErrOrStderr(), read); err != nil {
 			return fmt.Errorf("%s=%s: %w", flag, file, err)
 		}
 	}

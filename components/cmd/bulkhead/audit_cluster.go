@@ -27,9 +27,7 @@ const (
 	// maxPodLog bounds what is read of one log.
 	maxPodLog = 64 << 20
 	// podLogTimeout bounds the time for one log: a kubelet may not answer.
-	podLogTimeout = 2 * time.Minute
-	// progressAfter is the time after which the command reports its progress.
-	progressAfter  = 2 * time.Second
+	podLogTimeout  = 2 * time.Minute
 	proxyContainer = "kubelet-auth-proxy"
 	partOf         = "app.kubernetes.io/part-of=bulkhead"
 )
@@ -108,13 +106,11 @@ func (p *podLogs) read(ctx context.Context) (stats auditreport.LineStats, proble
 	if err != nil {
 		return stats, nil, err
 	}
-	started, printed := time.Now(), time.Now()
-	read, logBegins := 0, begins{}
+	progress := startProgress(p.progress)
+	defer progress.stop()
+	started, read, logBegins := time.Now(), 0, begins{}
 	for i, log := range logs {
-		if time.Since(started) > progressAfter && time.Since(printed) > progressAfter {
-			printed = time.Now()
-			_, _ = fmt.Fprintf(p.progress, "reading logs: %d of %d\n", i, len(logs))
-		}
+		progress.say(fmt.Sprintf("reading logs (%d of %d)", i+1, len(logs)))
 		one, err := p.readOne(ctx, log)
 		stats = addLines(stats, one)
 		switch {

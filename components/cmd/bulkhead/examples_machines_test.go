@@ -222,7 +222,7 @@ func TestControlPlanesRetry(t *testing.T) {
 			for _, tc := range []struct {
 				name             string
 				succeeds, trials int
-			}{{"the third succeeds", 3, 3}, {"none succeeds", 99, 10}} {
+			}{{"the third succeeds", 3, 3}, {"none succeeds", 99, 30}} {
 				dir := t.TempDir()
 				writeProgram(t, filepath.Join(dir, "bulkhead-retry"), file.Content)
 				writeProgram(t, filepath.Join(dir, "sleep"), "#!/bin/sh\n")

@@ -33,3 +33,40 @@ func readSource(file string, stdin io.Reader, read func(io.Reader) error) error 
 	defer opened.Close() //nolint:errcheck // it was only read
 	return read(opened)
 }
+
+// readLong is readSource for a file that may be long. It says how much it has read.
+func readLong(file string, stdin io.Reader, says io.Writer, read func(io.Reader) error) error {
+	return readSource(file, stdin, func(r io.Reader) error {
+		progress := startProgress(says)
+		defer progress.stop()
+		return read(newCountedReader(file, r, progress))
+	})
+}
+
+// countedReader says how much of a file was read.
+type countedReader struct {
+	io.Reader
+	name     string
+	read     int64
+	progress *progress
+}
+
+func newCountedReader(file string, r io.Reader, p *progress) *countedReader {
+	c := &countedReader{Reader: r, name: file, progress: p}
+	if file == "-" {
+		c.name = "standard input"
+	}
+	c.say()
+	return c
+}
+
+func (c *countedReader) say() {
+	c.progress.say(fmt.Sprintf("reading %s: %d MiB so far", c.name, c.read>>20))
+}
+
+func (c *countedReader) Read(to []byte) (int, error) {
+	n, err := c.Reader.Read(to)
+	c.read += int64(n)
+	c.say()
+	return n, err
+}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,5 +39,22 @@ func TestReadInput(t *testing.T) {
 				t.Errorf("got %d bytes and %v, want %d bytes", len(got), err, len(tc.want))
 			}
 		})
+	}
+}
+
+func TestReaderSaysHowMuchItHasRead(t *testing.T) {
+	p := &progress{}
+	r := newCountedReader("-", strings.NewReader(strings.Repeat("a", 3<<20)), p)
+	if want := "reading standard input: 0 MiB so far"; p.current != want {
+		t.Errorf("before: %q, want %q", p.current, want)
+	}
+	if n, err := io.Copy(io.Discard, r); n != 3<<20 || err != nil {
+		t.Errorf("read %d bytes: %v", n, err)
+	}
+	if want := "reading standard input: 3 MiB so far"; p.current != want {
+		t.Errorf("after: %q, want %q", p.current, want)
+	}
+	if named := newCountedReader("audit.log", r, p); named.name != "audit.log" {
+		t.Errorf("a file has the name %q", named.name)
 	}
 }

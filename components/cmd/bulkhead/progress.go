@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// progressAfter is the time after which a command reports its progress, and between two reports.
+const progressAfter = 2 * time.Second
+
 // progress prints the current step of a command every two seconds. A command that ends before that
 // prints nothing.
 type progress struct {
@@ -43,14 +46,20 @@ func (p *progress) print(out io.Writer, ticks <-chan time.Time) {
 	}
 }
 
-// step sets what the next line says.
-func (p *progress) step(name string, done, of int) {
+// say sets what the next line says.
+func (p *progress) say(current string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.current = "checking " + name
+	p.current = current
+}
+
+// step says what is checked now.
+func (p *progress) step(name string, done, of int) {
+	text := "checking " + name
 	if of > 1 {
-		p.current += fmt.Sprintf(" (%d of %d)", done+1, of)
+		text += fmt.Sprintf(" (%d of %d)", done+1, of)
 	}
+	p.say(text)
 }
 
 // stop returns after the last line has been printed.

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -118,7 +117,7 @@ func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface,
 	s.Grant(objects.Granted(account))
 	log := scopesuggest.NewLog(account)
 	for _, file := range o.logs {
-		if err := readLog(ctx, file, cmd.InOrStdin(), log, s); err != nil {
+		if err := readLog(cmd, file, log, s); err != nil {
 			return err
 		}
 	}
@@ -131,9 +130,9 @@ func (o suggestOptions) suggest(cmd *cobra.Command, client kubernetes.Interface,
 
 // readLog passes the requests of one log to the suggester. When the context ends, it stops at the
 // next request.
-func readLog(ctx context.Context, file string, stdin io.Reader, log *scopesuggest.Log,
-	s *scopesuggest.Suggester) error {
-	err := readSource(file, stdin, func(in io.Reader) error {
+func readLog(cmd *cobra.Command, file string, log *scopesuggest.Log, s *scopesuggest.Suggester) error {
+	ctx := cmd.Context()
+	err := readLong(file, cmd.InOrStdin(), cmd.ErrOrStderr(), func(in io.Reader) error {
 		return log.Read(in, func(seen scopesuggest.Request) {
 			if ctx.Err() == nil {
 				s.See(ctx, seen)

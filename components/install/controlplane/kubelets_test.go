@@ -68,6 +68,49 @@ func TestTheServerDemandsCertificatesOfKubeletsThatHaveThem(t *testing.T) {
 	})
 }
 
+// kubeadm gives the new host the flag of the other hosts, but its own kubelet has no serving certificate
+// of the cluster yet. It must not keep the flag, or the logs of its pods would be lost.
+func TestHostThatJoinsDemandsCertificatesOnceItsKubeletHasOne(t *testing.T) {
+	onHosts(t, "its kubelet has no certificate, then one", 2, func(t *testing.T, all []*testHost) {
+		joining := all[1]
+		joining.members = joining.members[:1]
+		must(t, all[0].on().withKubelets(nil).Install(t.Context(), options(Hardened)))
+		if !all[0].demands() {
+			t.Fatal("the first host does not demand certificates")
+		}
+		wired := joining.kubeadm
+		joining.on()
+		must(t, os.Remove(joining.layout.APIServerManifest()))
+		must(t, joining.installer().Prepare(t.Context(), options(Hardened)))
+		joining.joinWith(Record{Profile: Hardened, VerifyKubelets: true})
+		joining.members = all
+		steps := []struct {
+			name    string
+			kubelet error
+			demands bool
+		}{
+			{"its kubelet has none", errors.New("node cp-2: its serving certificate is not from the cluster"), false},
+			{"its kubelet has one", nil, true},
+		}
+		for _, step := range steps {
+			must(t, joining.withKubelets(step.kubelet).Install(t.Context(), options(Hardened)))
+			server, err := apiserver.Parse(read(t, joining.layout.APIServerManifest()))
+			must(t, err)
+			if value, _ := server.Arg("kubelet-certificate-authority"); (value != "") != step.demands {
+				t.Errorf("%s: --kubelet-certificate-authority=%s", step.name, value)
+			}
+			if joining.kubeadm != wired {
+				t.Errorf("%s: kubeadm-config is\n%s", step.name, joining.kubeadm)
+			}
+		}
+		joining.allHave()
+		must(t, joining.uninstall())
+		if same, err := apiserver.Equal(joining.original, read(t, joining.layout.APIServerManifest())); err != nil || !same {
+			t.Errorf("after the uninstallation the manifest is (%v):\n%s", err, read(t, joining.layout.APIServerManifest()))
+		}
+	})
+}
+
 func TestAnAuthorityThatWasThereStays(t *testing.T) {
 	onHost(t, "another file", func(t *testing.T, h *testHost) {
 		const flag = "--kubelet-certificate-authority=/other/ca.crt"

@@ -51,10 +51,12 @@ func TestAPreparedHostCanJoinAndBeInstalled(t *testing.T) {
 }
 
 // join writes the manifest as kubeadm does when its ConfigMap names Bulkhead's file.
-func (h *testHost) join() {
+func (h *testHost) join() { h.joinWith(Record{Profile: Hardened}) }
+
+// joinWith is join to hosts with this record.
+func (h *testHost) joinWith(others Record) {
 	h.t.Helper()
-	wired, err := apiserver.Wire(h.original, wiring(h.layout, Record{Profile: Hardened}, nil, nil),
-		apiserver.KubeadmDefault)
+	wired, err := apiserver.Wire(h.original, wiring(h.layout, others, nil, nil), apiserver.KubeadmDefault)
 	must(h.t, err)
 	rendered := regexp.MustCompile(`(?m)^    bulkhead.dev/.*\n`).ReplaceAllString(string(wired), "")
 	must(h.t, os.WriteFile(h.layout.APIServerManifest(), []byte(rendered), 0o600))

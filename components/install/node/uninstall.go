@@ -28,22 +28,31 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 	if err := k.transaction(timeout).Recover(ctx); err != nil {
 		return err
 	}
-	if !k.Installed() {
-		k.Logf("Nothing had to be changed: the kubelet of this host is not behind kubelet-auth-proxy.")
-		return nil
+	if err := k.disableUnit(ctx); err != nil {
+		return err
 	}
-	// A start of the kubelet also starts this unit of a machine image, which would install again.
-	if _, err := k.System.Systemctl(ctx, "is-enabled", InstallUnit); err == nil {
-		if _, err := k.System.Systemctl(ctx, "disable", "--now", InstallUnit); err != nil {
-			return fmt.Errorf("%w\nnothing has been changed: it would install again", err)
-		}
-		k.Note("%s is disabled. To install again with it: systemctl enable --now %s", InstallUnit, InstallUnit)
+	if !k.Installed() {
+		k.Logf("There is nothing to uninstall: the kubelet of this host is not behind kubelet-auth-proxy.")
+		return nil
 	}
 	k.Logf("Taking the kubelet of this host out from behind kubelet-auth-proxy")
 	if _, err := k.RunAll(ctx, k.uninstallSteps(timeout)); err != nil {
 		return fmt.Errorf("%w\nthe steps before it are done: run `bulkhead node uninstall` again", err)
 	}
 	k.Logf("The kubelet listens as it did.")
+	return nil
+}
+
+// disableUnit disables the unit of a machine image. It may still wait for its proxy, and a start of the
+// kubelet also starts it: it would install again.
+func (k *Installer) disableUnit(ctx context.Context) error {
+	if _, err := k.System.Systemctl(ctx, "is-enabled", InstallUnit); err != nil {
+		return nil // there is no such unit, or it is disabled
+	}
+	if _, err := k.System.Systemctl(ctx, "disable", "--now", InstallUnit); err != nil {
+		return fmt.Errorf("%w\nnothing has been changed: it would install again", err)
+	}
+	k.Note("%s is disabled. To install again with it: systemctl enable --now %s", InstallUnit, InstallUnit)
 	return nil
 }
 

@@ -156,6 +156,15 @@ func TestUninstallDisablesTheUnitOfAMachineImage(t *testing.T) {
 			t.Errorf("output:\n%s", n.out.String())
 		}
 	})
+	onNode(t, "a node whose unit still waits for its proxy", func(t *testing.T, n *testNode) {
+		before := n.snapshot()
+		n.units[InstallUnit] = true
+		must(t, n.installer().Uninstall(t.Context(), time.Minute))
+		n.mustBe(before)
+		if n.units[InstallUnit] || !strings.Contains(n.out.String(), InstallUnit+" is disabled") {
+			t.Errorf("the unit is enabled: %t; output:\n%s", n.units[InstallUnit], n.out.String())
+		}
+	})
 }
 
 func TestUnit(t *testing.T) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command load times calls through the API server of the reference cluster: the ten most frequent
-// calls of a kubelet, calls of a scoped account, and kubectl logs. It has one caller, and several at
-// once. It alternates between profile in-tree and profile hardened on the same cluster. At
+// calls of a kubelet, calls of a scoped account, kubectl logs and kubectl exec. It has one caller, and
+// several at once. It alternates between profile in-tree and profile hardened on the same cluster. At
 // the end the cluster has profile hardened, unless a turn fails.
 package main
 
@@ -119,7 +119,7 @@ func turn(ctx context.Context, o options, config *rest.Config, admin kubernetes.
 	if err != nil {
 		return nil, err
 	}
-	for _, call := range slices.Concat(w.calls(kubelet), w.others(scoped)) {
+	for _, call := range slices.Concat(w.calls(kubelet), w.others(scoped, config)) {
 		n := o.calls
 		if call.few {
 			n = o.calls/10 + 1

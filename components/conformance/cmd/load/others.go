@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
 )
 
 // createAccount creates the account of the pod. It may read pods. In profile hardened its scope
@@ -73,9 +77,9 @@ func (w *workload) scopedClient(ctx context.Context, config *rest.Config, limite
 	return client, nil
 }
 
-// others are calls that are not a kubelet's: those of a scoped account, and an administrator's that
-// reaches the kubelet through the API server. It is slow, so it is made less often.
-func (w *workload) others(scoped kubernetes.Interface) []call {
+// others are calls that are not a kubelet's: those of a scoped account, and those of an administrator
+// that reach the kubelet through the API server. These are slow, so they are made less often.
+func (w *workload) others(scoped kubernetes.Interface, config *rest.Config) []call {
 	pods, admins := scoped.CoreV1().Pods(w.namespace), w.admin.CoreV1().Pods(w.namespace)
 	return []call{
 		{name: "scoped account: get pod", make: func(ctx context.Context) error {
@@ -94,5 +98,26 @@ func (w *workload) others(scoped kubernetes.Interface) []call {
 			_, err = io.Copy(io.Discard, stream)
 			return errors.Join(err, stream.Close())
 		}},
+		{name: "kubectl exec", few: true, make: func(ctx context.Context) error { return w.exec(ctx, config) }},
 	}
+}
+
+// exec runs a command in the pod over a WebSocket, as kubectl exec does. It makes a new connection to
+// the API server, because a client cannot use that of an earlier stream.
+func (w *workload) exec(ctx context.Context, config *rest.Config) error {
+	url := w.admin.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").Name(name).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Command: []string{"/pause", "-v"}, Stdout: true}, scheme.ParameterCodec).
+		URL()
+	executor, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, url.String())
+	if err != nil {
+		return err
+	}
+	var version strings.Builder
+	if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &version}); err != nil {
+		return err
+	}
+	if !strings.Contains(version.String(), "pause") {
+		return fmt.Errorf("the command in the pod printed %q, not its name and version", version.String())
+	}
+	return nil
 }
