@@ -56,6 +56,12 @@ func TestTwinWithSeveralDifferencesSaysWhy(t *testing.T) {
 	}
 }
 
+func TestThereAreTwoChains(t *testing.T) {
+	if ids := slices.Sorted(maps.Keys(chains)); !slices.Equal(ids, []string{"C1", "C2"}) {
+		t.Errorf("the chains are %v", ids)
+	}
+}
+
 func TestDifferencesOfTwin(t *testing.T) {
 	pod := func(name string) Request { return Get(api.Pods).In("ns").Named(name) }
 	list := List(api.Secrets)

@@ -37,7 +37,14 @@ const (
 	noticed = 15 * time.Second
 )
 
-// fileDisruptions damage files on the control-plane host.
+// proxyCertificates are the files of kubelet-auth-proxy on a node.
+var proxyCertificates = []string{proxyFiles + "/client-ca.crt", proxyFiles + "/client.crt",
+	proxyFiles + "/kubelet-serving.pem"}
+
+// halve cuts each file to half of its bytes.
+const halve = `for f; do truncate -s $(($(stat -c %s $f) / 2)) $f; done`
+
+// fileDisruptions damage files on hosts.
 func fileDisruptions() []disruption {
 	return []disruption{
 		{
@@ -45,15 +52,23 @@ func fileDisruptions() []disruption {
 			broken: "The serving certificates of node-authorizer and node-restriction, and the API server's client " +
 				"certificate for them, are cut to half of their bytes.",
 			short: noticed, long: 3 * time.Minute,
-			begin: changing([]string{authorizerServing + ".crt", restrictionServing + ".crt", serverClient + ".crt"},
-				`for f; do truncate -s $(($(stat -c %s $f) / 2)) $f; done`),
+			begin: changing(onControlPlane, []string{authorizerServing + ".crt", restrictionServing + ".crt",
+				serverClient + ".crt"}, halve),
 			repair: restoreFiles, unaffected: everyCall,
+		},
+		{
+			name: "certificates of a proxy half-written",
+			broken: "The serving certificate of the worker's kubelet-auth-proxy, its client certificate and its client CA are " +
+				"cut to half of their bytes.",
+			short: noticed, long: 3 * time.Minute,
+			begin:  changing(onWorker, proxyCertificates, halve),
+			repair: func(ctx context.Context) { restoreFilesOn(ctx, onWorker) }, unaffected: everyCall,
 		},
 		{
 			name:   "certificates swapped",
 			broken: "The serving certificate of node-authorizer and that of node-restriction are exchanged, without their keys.",
 			short:  noticed, long: 3 * time.Minute,
-			begin: changing([]string{authorizerServing + ".crt", restrictionServing + ".crt"},
+			begin: changing(onControlPlane, []string{authorizerServing + ".crt", restrictionServing + ".crt"},
 				`cat $1 >$1.e2e; cat $2 >$1; cat $1.e2e >$2; rm $1.e2e`),
 			repair: restoreFiles, unaffected: everyCall,
 		},
@@ -62,16 +77,25 @@ func fileDisruptions() []disruption {
 			broken: "node-authorizer starts with a serving certificate that expired an hour ago. Then certificate-rotator " +
 				"starts and renews it. The clock itself is not moved: all nodes of a kind cluster share the machine's clock.",
 			short: 10 * time.Second, long: 5 * time.Minute,
-			begin:      expire,
-			repair:     renewExpired,
+			begin:      expiring(nodeAuthorizer, authorizerServing),
+			repair:     func(ctx context.Context) { renewExpired(ctx, authorizerServing) },
 			unaffected: []call{kubeletReads, adminReads, adminExec},
 			affected:   []call{scopedReads},
+		},
+		{
+			name:   "certificate of node-restriction expired",
+			broken: "The same for node-restriction.",
+			short:  10 * time.Second, long: 5 * time.Minute,
+			begin:      expiring(nodeRestriction, restrictionServing),
+			repair:     func(ctx context.Context) { renewExpired(ctx, restrictionServing) },
+			unaffected: []call{kubeletReads, scopedReads, adminReads, adminExec},
+			affected:   []call{kubeletWrites},
 		},
 		{
 			name:   "configuration corrupted",
 			broken: "The configuration of node-restriction has half of its bytes and an unknown field.",
 			short:  noticed, long: 3 * time.Minute,
-			begin: changing([]string{restrictionConfig},
+			begin: changing(onControlPlane, []string{restrictionConfig},
 				`truncate -s $(($(stat -c %s $1) / 2)) $1; printf '\nunknown: {' >>$1`),
 			repair: restoreFiles, unaffected: everyCall,
 		},
@@ -81,7 +105,7 @@ func fileDisruptions() []disruption {
 			short:  noticed, long: 3 * time.Minute,
 			begin: func(ctx context.Context) {
 				suite.OnControlPlane(ctx, "kill -STOP $(pgrep -x scope-sync)")
-				changing([]string{authorization}, `truncate -s $(($(stat -c %s $1) / 2)) $1`)(ctx)
+				changing(onControlPlane, []string{authorization}, halve)(ctx)
 			},
 			repair: func(ctx context.Context) {
 				restoreFiles(ctx)
@@ -101,61 +125,75 @@ func fileDisruptions() []disruption {
 	}
 }
 
+// hostShell runs a script on a host. The script must succeed.
+type hostShell func(ctx context.Context, script string) string
+
+func onControlPlane(ctx context.Context, script string) string {
+	GinkgoHelper()
+	return suite.OnControlPlane(ctx, script)
+}
+
 // changing returns a function that saves the files and then changes them in place by a script, whose
 // arguments are the files.
-func changing(files []string, script string) func(context.Context) {
+func changing(on hostShell, files []string, script string) func(context.Context) {
 	return func(ctx context.Context) {
 		GinkgoHelper()
-		saveFiles(ctx, files)
-		suite.OnControlPlane(ctx, "set -e; set -- "+strings.Join(files, " ")+"\n"+script)
+		saveFilesOn(ctx, on, files)
+		on(ctx, "set -e; set -- "+strings.Join(files, " ")+"\n"+script)
 	}
 }
 
-// saveFiles copies files, so that restoreFiles can restore them.
-func saveFiles(ctx context.Context, files []string) {
+// saveFiles copies files of the control-plane host, so that restoreFiles can restore them.
+func saveFiles(ctx context.Context, files []string) { saveFilesOn(ctx, onControlPlane, files) }
+
+func saveFilesOn(ctx context.Context, on hostShell, files []string) {
 	GinkgoHelper()
-	suite.OnControlPlane(ctx, fmt.Sprintf("set -e; test ! -e %[1]s; rm -rf %[1]s.new; mkdir -m 700 %[1]s.new; "+
+	on(ctx, fmt.Sprintf("set -e; test ! -e %[1]s; rm -rf %[1]s.new; mkdir -m 700 %[1]s.new; "+
 		"cp -a --parents %[2]s %[1]s.new; mv %[1]s.new %[1]s", filesAside, strings.Join(files, " ")))
 }
 
 // restoreFiles restores the files that saveFiles saved. It is idempotent.
-func restoreFiles(ctx context.Context) {
+func restoreFiles(ctx context.Context) { restoreFilesOn(ctx, onControlPlane) }
+
+func restoreFilesOn(ctx context.Context, on hostShell) {
 	GinkgoHelper()
-	suite.OnControlPlane(ctx, fmt.Sprintf(`set -e; test -e %[1]s || exit 0; cd %[1]s
+	on(ctx, fmt.Sprintf(`set -e; test -e %[1]s || exit 0; cd %[1]s
 find . -type f | while read -r f; do cp -a $f /$f.e2e; mv /$f.e2e /$f; done
 cd /; rm -rf %[1]s`, filesAside))
 }
 
-// expire replaces the serving certificate of node-authorizer by an expired one for the same key, and
-// restarts the process.
-func expire(ctx context.Context) {
-	GinkgoHelper()
-	read := func(file string) []byte { return []byte(exactly(ctx, file)) }
-	ca, err := tls.X509KeyPair(read(bulkheadCA+".crt"), read(bulkheadCA+".key"))
-	Expect(err).NotTo(HaveOccurred())
-	block, _ := pem.Decode(read(authorizerServing + ".crt"))
-	Expect(block).NotTo(BeNil())
-	template, err := x509.ParseCertificate(block.Bytes)
-	Expect(err).NotTo(HaveOccurred())
-	template.NotBefore, template.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
-	der, err := x509.CreateCertificate(rand.Reader, template, ca.Leaf, template.PublicKey, ca.PrivateKey)
-	Expect(err).NotTo(HaveOccurred())
-	expired := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	changing([]string{authorizerServing + ".crt", authorizerServing + ".key"},
-		"echo "+base64.StdEncoding.EncodeToString(expired)+" | base64 -d >"+expiredCopy+"; cat "+expiredCopy+" >$1")(ctx)
-	nodeAuthorizer.kill(ctx)
+// expiring returns a function that replaces the serving certificate of a component by an expired one
+// for the same key, and restarts the process.
+func expiring(c component, serving string) func(context.Context) {
+	return func(ctx context.Context) {
+		GinkgoHelper()
+		read := func(file string) []byte { return []byte(exactly(ctx, file)) }
+		ca, err := tls.X509KeyPair(read(bulkheadCA+".crt"), read(bulkheadCA+".key"))
+		Expect(err).NotTo(HaveOccurred())
+		block, _ := pem.Decode(read(serving + ".crt"))
+		Expect(block).NotTo(BeNil())
+		template, err := x509.ParseCertificate(block.Bytes)
+		Expect(err).NotTo(HaveOccurred())
+		template.NotBefore, template.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+		der, err := x509.CreateCertificate(rand.Reader, template, ca.Leaf, template.PublicKey, ca.PrivateKey)
+		Expect(err).NotTo(HaveOccurred())
+		expired := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+		changing(onControlPlane, []string{serving + ".crt", serving + ".key"}, "echo "+
+			base64.StdEncoding.EncodeToString(expired)+" | base64 -d >"+expiredCopy+"; cat "+expiredCopy+" >$1")(ctx)
+		c.kill(ctx)
+	}
 }
 
 // renewExpired lets certificate-rotator renew the certificate: it looks when it starts, and then once
 // an hour. It is idempotent. If the certificate is not renewed, the old one is restored.
-func renewExpired(ctx context.Context) {
+func renewExpired(ctx context.Context, serving string) {
 	GinkgoHelper()
 	if suite.OnControlPlane(ctx, "test ! -e "+filesAside+" || echo damaged") == "" {
 		return
 	}
 	DeferCleanup(restoreFiles)
 	suite.OnControlPlane(ctx, "kill -9 $("+certificateRotator+") || true")
-	suite.EventuallyOnControlPlane(ctx, ServerSwitch, "! cmp "+expiredCopy+" "+authorizerServing+".crt")
+	suite.EventuallyOnControlPlane(ctx, ServerSwitch, "! cmp "+expiredCopy+" "+serving+".crt")
 	suite.OnControlPlane(ctx, "rm -rf "+filesAside+" "+expiredCopy)
 }
 

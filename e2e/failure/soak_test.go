@@ -41,13 +41,15 @@ type measured struct {
 	metrics int
 }
 
-// The processes of Bulkhead with metrics and without. scope-sync does not listen on a port.
+// The processes of Bulkhead with metrics and without. scope-sync and certificate-rotator do not listen
+// on a port, so their goroutines are not known.
 func measuredProcesses() []measured {
 	const proxy = "pgrep -x kubelet-auth-pr"
 	return []measured{
 		{"node-authorizer", suite.ControlPlane, nodeAuthorizer.process, 10462},
 		{"node-restriction", suite.ControlPlane, nodeRestriction.process, 10464},
 		{"scope-sync", suite.ControlPlane, scopeSync.process, 0},
+		{"certificate-rotator", suite.ControlPlane, certificateRotator, 0},
 		{"proxy of the worker", suite.Worker, proxy, 10466},
 		{"proxy of the control plane", suite.ControlPlane, proxy, 10466},
 	}

@@ -27,8 +27,9 @@ const (
 	load = "load"
 	// recovery bounds the time from the repair until every call is answered as before.
 	recovery = 5 * time.Minute
-	// settled is how long the calls are watched after the recovery.
-	settled = 3 * time.Second
+	// settled is how long the calls are watched after the recovery, and longSettled in the long form: a
+	// program may remember an answer for some seconds.
+	settled, longSettled = 3 * time.Second, 20 * time.Second
 )
 
 // disruptions is the table. `make failure` writes docs/reliability.md in its order.
@@ -113,6 +114,9 @@ func (w *workload) survives(ctx context.Context, d disruption, lasts time.Durati
 	after := awaitReady(ctx)
 
 	refused := p.refusals()
+	if lasts == d.long {
+		rest(ctx, longSettled)
+	}
 	rest(ctx, settled)
 	p.end()
 	o.compare(d, lasts, before, after, refused)

@@ -6,6 +6,7 @@ package framework
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -29,13 +30,20 @@ var slowSuites = map[string]bool{"certificates": true, "hosts": true}
 // boundSpecs does not know.
 var unbounded []string
 
+// setups are the nodes that run before and after specs.
+const setups = types.NodeTypeBeforeEach | types.NodeTypeJustBeforeEach | types.NodeTypeBeforeAll |
+	types.NodeTypeAfterEach | types.NodeTypeJustAfterEach | types.NodeTypeAfterAll
+
 // boundSpecs makes Ginkgo stop a spec that hangs. It adds a NodeTimeout to the spec, which cancels
 // the context of the spec. If the body takes no context, the spec fails, and Ginkgo goes on without
-// the body after the grace period.
+// the body after the grace period. A setup with a context gets slowSpec: it may wait for the machine.
 func boundSpecs(limit time.Duration) ginkgo.NodeArgsTransformer {
 	return func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
-		if node == types.NodeTypeIt {
+		switch {
+		case node == types.NodeTypeIt:
 			args = bounded(limit, text, args)
+		case node.Is(setups) && slices.ContainsFunc(args, takesContext):
+			args = bounded(slowSpec, text, args)
 		}
 		return text, args, nil
 	}

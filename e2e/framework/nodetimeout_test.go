@@ -30,7 +30,11 @@ func TestEverySpecHasATimeout(t *testing.T) {
 		{"body without a context", types.NodeTypeIt, []any{func() { called = true }},
 			[]any{ginkgo.NodeTimeout(limit)}, true},
 		{"timeout of its own", types.NodeTypeIt, []any{own, func(ginkgo.SpecContext) {}}, []any{own}, false},
-		{"setup", types.NodeTypeBeforeEach, []any{func(ginkgo.SpecContext) {}}, nil, false},
+		{"setup", types.NodeTypeBeforeAll, []any{func(ginkgo.SpecContext) {}}, []any{ginkgo.NodeTimeout(slowSpec)}, false},
+		{"setup with a timeout of its own", types.NodeTypeAfterEach, []any{own, func(ginkgo.SpecContext) {}}, []any{own},
+			false},
+		{"setup without a context", types.NodeTypeBeforeEach, []any{func() {}}, nil, false},
+		{"container", types.NodeTypeContainer, []any{func() {}}, nil, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, args, errs := boundSpecs(limit)(row.node, 0, "spec", row.args)
