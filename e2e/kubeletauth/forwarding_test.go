@@ -123,8 +123,8 @@ var _ = Describe("a forwarded request", Ordered, ContinueOnFailure, Label(OnHost
 		suite.ExpectDenied(ctx, reply, http.StatusBadRequest, "KA-LIMIT-1")
 	})
 
-	// T12: an attacker on the node makes its kubelet redirect the API server, which follows with
-	// its credentials (CVE-2020-8559).
+	// T12: an attacker on the node makes its kubelet redirect a client, which follows with its
+	// credentials. In CVE-2020-8559 the client was kube-apiserver.
 	DescribeTable("does not return a redirect", Denies("KA-REDIRECT-1"), Attack("T12"),
 		func(ctx SpecContext, call Call) {
 			all := may("*", "exec", "log", "proxy")
