@@ -61,8 +61,9 @@ func (j *job) readyForFailure(ctx context.Context) (profile string, err error) {
 	return profile, j.compileSuites(ctx)
 }
 
-// writePage adds the results of a run to the last result of each disruption, and writes them all to
-// docs/reliability.md. It also runs after a failure: the page says what failed.
+// writePage adds the results of a run to the last result of each disruption, which are in
+// docs/reports/reliability, and writes them all to docs/reliability.md. It also runs after a failure:
+// the page says what failed.
 func (j *job) writePage(ctx context.Context, profile, selection string) error {
 	return j.step(ctx, "writing docs/reliability.md", func(*result) error {
 		run, err := reliability.ReadResults(j.path("e2e", profile, selection, reliability.Directory))
@@ -72,7 +73,7 @@ func (j *job) writePage(ctx context.Context, profile, selection string) error {
 		if len(run) == 0 {
 			return errors.New("cannot write the page: the run has no results")
 		}
-		kept := j.path("reliability")
+		kept := filepath.Join(j.root, "docs", "reports", reliability.Directory)
 		if err := reliability.Keep(run, kept); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func versionFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return []Finding{{Fail, check, info.GitVersion + ": older than " + supported.Oldest +
 			", it does not tell authorizers about field selectors; upgrade first"}}, nil
 	case !supported.IsTested(v):
-		return []Finding{{Warn, check, info.GitVersion + ": it should work; the rules are tested against " +
+		return []Finding{{Warn, check, info.GitVersion + ": Bulkhead was not run on it; the rules are tested against " +
 			supported.TestedText() + registration(in, info.GitVersion)}}, nil
 	case !in.Server.ReadsManifests(info.GitVersion):
 		return []Finding{{Warn, check, info.GitVersion + registration(in, info.GitVersion)}}, nil
