@@ -36,7 +36,7 @@ func TestNodeInstallThenUninstallRestoresTheNode(t *testing.T) {
 		must(t, n.installer().Uninstall(t.Context(), time.Minute))
 		n.mustBe(before)
 		must(t, n.installer().Uninstall(t.Context(), time.Minute))
-		if !strings.Contains(n.out.String(), "There is nothing to uninstall") {
+		if !strings.Contains(n.out.String(), "Nothing had to be changed") {
 			t.Error("a second uninstall does something")
 		}
 	})

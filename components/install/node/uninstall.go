@@ -28,11 +28,14 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 	if err := k.transaction(timeout).Recover(ctx); err != nil {
 		return err
 	}
-	if err := k.disableUnit(ctx); err != nil {
+	disabled, err := k.disableUnit(ctx)
+	if err != nil {
 		return err
 	}
 	if !k.Installed() {
-		k.Logf("There is nothing to uninstall: the kubelet of this host is not behind kubelet-auth-proxy.")
+		if !disabled {
+			k.Logf("Nothing had to be changed: the kubelet of this host is not behind kubelet-auth-proxy.")
+		}
 		return nil
 	}
 	k.Logf("Taking the kubelet of this host out from behind kubelet-auth-proxy")
@@ -45,15 +48,15 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 
 // disableUnit disables the unit of a machine image. It may still wait for its proxy, and a start of the
 // kubelet also starts it: it would install again.
-func (k *Installer) disableUnit(ctx context.Context) error {
+func (k *Installer) disableUnit(ctx context.Context) (disabled bool, err error) {
 	if _, err := k.System.Systemctl(ctx, "is-enabled", InstallUnit); err != nil {
-		return nil // there is no such unit, or it is disabled
+		return false, nil // there is no such unit, or it is disabled
 	}
 	if _, err := k.System.Systemctl(ctx, "disable", "--now", InstallUnit); err != nil {
-		return fmt.Errorf("%w\nnothing has been changed: it would install again", err)
+		return false, fmt.Errorf("%w\nnothing has been changed: it would install again", err)
 	}
 	k.Note("%s is disabled. To install again with it: systemctl enable --now %s", InstallUnit, InstallUnit)
-	return nil
+	return true, nil
 }
 
 // Installed reports whether this node has any of Bulkhead's files. The directory of the proxy does
