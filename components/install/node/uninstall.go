@@ -48,7 +48,7 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 
 // disableUnit disables the unit of a machine image. It may still wait for its proxy, and a start of the
 // kubelet also starts it: it would install again.
-func (k *Installer) disableUnit(ctx context.Context) (disabled bool, err error) {
+func (k *Installer) disableUnit(ctx context.Context) (disabled bool, _ error) {
 	if _, err := k.System.Systemctl(ctx, "is-enabled", InstallUnit); err != nil {
 		return false, nil // there is no such unit, or it is disabled
 	}
