@@ -121,12 +121,21 @@ func run(ctx context.Context, folder string, s *source, mutants []mutant) ([]boo
 // testTimeout ends a mutant that loops. It is many times what the tests of a package take.
 const testTimeout = 2 * time.Minute
 
+// limited runs a command with at most 4 GiB of address space, where the system can limit it: a mutant
+// may allocate memory in an endless loop.
+const limited = `ulimit -v 4194304 2>/dev/null; exec "$@"`
+
+// test runs the tests with a mutant. Without one, number is 0, and it returns the output. The output of a
+// mutant may be endless.
 func test(ctx context.Context, binary, folder string, number int) (output []byte, passed bool) {
-	cmd := exec.CommandContext(ctx, binary, "-test.failfast", "-test.timeout="+testTimeout.String())
+	cmd := exec.CommandContext(ctx, "sh", "-c", limited, "sh", binary, "-test.failfast",
+		"-test.timeout="+testTimeout.String())
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(number))
 	var text bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &text, &text
+	if number == 0 {
+		cmd.Stdout, cmd.Stderr = &text, &text
+	}
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		fmt.Fprintln(os.Stderr, err)
