@@ -4,6 +4,7 @@
 package nodeauthorizer
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/selection"
@@ -104,6 +105,16 @@ func TestUnregisteredNodeAccess(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// Without relations, no Node is known: nothing may be allowed because nobody looked.
+func TestNoNodeIsRegisteredWithoutRelations(t *testing.T) {
+	a := complete(request{Verb: "create", Resource: "events", Namespace: "ns"})
+	a.User = nodeNamed("me")
+	got := decideOver(t, nil, Strict, Modes(rules.Enforce), a, &reader{})
+	if got.Decision != authorizer.DecisionDeny || !strings.HasSuffix(got.Reason, "[NA-NODE-4]") {
+		t.Errorf("%+v", got)
 	}
 }
 

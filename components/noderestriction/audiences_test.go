@@ -196,6 +196,22 @@ func TestAudiencesOfDrivers(t *testing.T) {
 	}
 }
 
+func TestAudienceOfOneOfSeveralDrivers(t *testing.T) {
+	of := func(driver string) corev1.Volume {
+		return volumeOf(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: driver}})
+	}
+	for name, drivers := range map[string][]string{
+		"the first driver requests it":  {"csi.example", "bank.example"},
+		"the second driver requests it": {"bank.example", "csi.example"},
+	} {
+		c := stored(of(drivers[0]), corev1.PersistentVolumeSource{}, drivers...)
+		c.drivers["bank.example"].Spec.TokenRequests = []storagev1.TokenRequest{{Audience: "bank"}}
+		volumes := &c.pods["default/mine"].Spec.Volumes
+		*volumes = append(*volumes, of(drivers[1]))
+		run(t, restrict(c), []row{{name: name + ": allowed", write: asksFor(aToken("vault"))}})
+	}
+}
+
 func TestAudiencesOfVolumesThatAreNotThere(t *testing.T) {
 	csi := corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "csi.example"}}
 	granted := grants(&fakeAuthorizer{granted: []Right{{Verb: audienceVerb, Version: "v1", Resource: "vault",

@@ -149,7 +149,9 @@ var mayNotChange = map[string]claimEdit{
 	"spec.selector": func(c *corev1.PersistentVolumeClaim) {
 		c.Spec.Selector = &metav1.LabelSelector{}
 	},
-	"spec.resources":        func(c *corev1.PersistentVolumeClaim) { c.Spec.Resources.Requests = nil },
+	"spec.resources": func(c *corev1.PersistentVolumeClaim) {
+		c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
+	},
 	"spec.volumeName":       func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "x" },
 	"spec.storageClassName": func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil },
 	"spec.volumeMode":       func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = nil },
