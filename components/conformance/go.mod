@@ -82,7 +82,6 @@ require (
 	github.com/opencontainers/runtime-spec v1.3.0 // indirect
 	github.com/opencontainers/selinux v1.15.1 // indirect
 	github.com/pmezard/go-difflib v1.0.1-0.20181226105442-5d4384ee4fb2 // indirect
-	github.com/prometheus/client_golang v1.24.0 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
 	github.com/prometheus/common v0.70.0 // indirect
 	github.com/prometheus/procfs v0.21.1 // indirect
@@ -141,6 +140,7 @@ require (
 
 require (
 	github.com/emicklei/go-restful/v3 v3.13.0
+	github.com/prometheus/client_golang v1.24.0
 	k8s.io/cri-api v0.37.1
 	k8s.io/cri-streaming v0.0.0
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730

@@ -79,7 +79,7 @@ func fileDisruptions() []disruption {
 			short: 10 * time.Second, long: 5 * time.Minute,
 			begin:      expiring(nodeAuthorizer, authorizerServing),
 			repair:     func(ctx context.Context) { renewExpired(ctx, authorizerServing) },
-			unaffected: []call{kubeletReads, adminReads, adminExec},
+			unaffected: []call{kubeletReads, adminReads},
 			affected:   []call{scopedReads},
 		},
 		{
@@ -119,7 +119,7 @@ func fileDisruptions() []disruption {
 				"node-authorizer, node-restriction and scope-sync are killed and start on it.",
 			short: 10 * time.Second, long: 5 * time.Minute,
 			begin: fillDisk, repair: freeDisk,
-			unaffected: []call{kubeletReads, adminReads, adminExec},
+			unaffected: []call{kubeletReads, adminReads},
 			affected:   []call{kubeletWrites, scopedReads},
 		},
 	}

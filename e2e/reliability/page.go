@@ -29,6 +29,10 @@ the pod's token, and without credentials. A disruption passes if
 "Recovered in" is the time from the repair until every call is answered as before. It includes the
 start of the broken component. The disruptions are in ` + "`e2e/failure`" + `.
 
+kubelet-auth-proxy remembers for at most 5 minutes who may exec. After that, exec needs
+node-authorizer: with node scope on, the proxies' own account has no rights while it does not answer
+([operations.md](operations.md)).
+
 `
 
 // Page returns docs/reliability.md.
@@ -130,10 +134,13 @@ func (c *Calls) text() string {
 }
 
 func rounded(d time.Duration) string {
-	if d >= 10*time.Second {
+	switch {
+	case d >= 10*time.Second:
 		return d.Round(time.Second).String()
+	case d >= 100*time.Millisecond:
+		return d.Round(100 * time.Millisecond).String()
 	}
-	return d.Round(100 * time.Millisecond).String()
+	return d.Round(time.Millisecond).String()
 }
 
 // wrap breaks a paragraph into lines. All lines after the first begin with the indentation.

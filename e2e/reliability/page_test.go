@@ -4,6 +4,7 @@
 package reliability
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,20 @@ func TestPageHasEveryResult(t *testing.T) {
 		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > columns {
 			t.Errorf("line too long: %s", line)
 		}
+	}
+}
+
+func TestPublishedPageIsMadeOfTheResults(t *testing.T) {
+	results, err := ReadResults("../../docs/reports/" + Directory)
+	if err != nil || len(results) == 0 {
+		t.Fatalf("%d results: %v", len(results), err)
+	}
+	published, err := os.ReadFile("../../docs/reliability.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(published) != Page(results) {
+		t.Error("docs/reliability.md is not the page of docs/reports/reliability: run make failure")
 	}
 }
 

@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/component-base/metrics"
 
 	"github.com/bulkhead-k8s/bulkhead/components/internal/nodeidentity"
 	"github.com/bulkhead-k8s/bulkhead/components/nodeauthorizer"
@@ -202,7 +201,7 @@ func newAuthorizers(through *transport, client kubernetes.Interface, objects []o
 		z.add(v, o)
 	}
 	z.reader = livelookup.New(livelookup.Config{Client: client, View: v, Limits: limits(),
-		Registry: metrics.NewKubeRegistry()})
+		Registry: unregistered{}})
 	ready := func() string { return "" }
 	z.node = nodeauthorizer.New(nodeauthorizer.Config{Mode: nodeauthorizer.Strict, Modes: modes,
 		Features: nodeauthorizer.DefaultFeatures(), Relations: v.graph, Refresher: z.reader, Unready: ready})

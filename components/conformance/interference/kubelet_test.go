@@ -16,7 +16,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	authenticationv1client "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationv1client "k8s.io/client-go/kubernetes/typed/authorization/v1"
-	"k8s.io/component-base/metrics"
 
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
@@ -103,11 +102,11 @@ func newKubeletPolicy(t *testing.T, grants []grant) *kubeletPolicy {
 	options.ClientReviews, options.Reviews = authn.Rate{PerSecond: 1e9, Burst: 1e6}, authn.Rate{PerSecond: 1e9, Burst: 1e6}
 	var err error
 	if k.authn, err = authn.New(authn.Config{Options: options, Reviews: tokenReviews{reviews: k.reviews},
-		AudienceMode: rules.Audit, Registry: metrics.NewKubeRegistry()}); err != nil {
+		AudienceMode: rules.Audit, Registry: unregistered{}}); err != nil {
 		t.Fatal(err)
 	}
 	if k.authz, err = authz.New(authz.Config{Options: authz.DefaultOptions(),
-		Reviews: accessReviews{reviews: k.reviews}, Registry: metrics.NewKubeRegistry()}); err != nil {
+		Reviews: accessReviews{reviews: k.reviews}, Registry: unregistered{}}); err != nil {
 		t.Fatal(err)
 	}
 	return k

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/component-base/metrics"
+
 	"github.com/bulkhead-k8s/bulkhead/components/conformance/harness"
 )
 
@@ -179,6 +182,13 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	os.Exit(m.Run())
 }
+
+// unregistered registers no metrics. A process keeps all its registries, and each pair would need new ones:
+// a million pairs would need more memory than a machine has.
+type unregistered struct{ metrics.KubeRegistry }
+
+func (unregistered) MustRegister(...metrics.Registerable)    {}
+func (unregistered) RawMustRegister(...prometheus.Collector) {}
 
 // defaultPairs is the number of pairs of one policy. BULKHEAD_DIFF_QUESTIONS sets another.
 const defaultPairs = 10_000

@@ -52,3 +52,26 @@ func TestVolumeReferencesAreSecrets(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+func TestNodeOf(t *testing.T) {
+	g := New(Options{})
+	for pod, node := range map[string]string{"p": "a", "q": "a", "other": "b"} {
+		g.SetPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: pod}, Spec: corev1.PodSpec{
+			NodeName: node, ServiceAccountName: "account-" + pod,
+			ImagePullSecrets: []corev1.LocalObjectReference{{Name: "everywhere"}},
+		}})
+	}
+	for name, tc := range map[string]struct {
+		asked Reference
+		want  string
+	}{
+		"one pod":         {Reference{ServiceAccount, "n", "account-q"}, "a"},
+		"one pod of b":    {Reference{ServiceAccount, "n", "account-other"}, "b"},
+		"pods of a and b": {Reference{Secret, "n", "everywhere"}, ""},
+		"no pod":          {Reference{Secret, "n", "unused"}, ""},
+	} {
+		if got := g.NodeOf(tc.asked); got != tc.want {
+			t.Errorf("%s: node %q, want %q", name, got, tc.want)
+		}
+	}
+}

@@ -63,9 +63,9 @@ func (g *Graph) deleteVolume(namespace, name string) {
 // object that is in both is not removed in between.
 func (s *state) bindVolume(name string, claim identity, secrets []identity) {
 	self := s.objects.internNamed(PersistentVolume, identity{"", name})
-	bound := boundVolume{claim: s.objects.internNamed(PersistentVolumeClaim, claim)}
-	if len(secrets) > 0 {
-		bound.secrets = make([]objectID, 0, len(secrets))
+	bound := boundVolume{
+		claim:   s.objects.internNamed(PersistentVolumeClaim, claim),
+		secrets: make([]objectID, 0, len(secrets)),
 	}
 	for _, secret := range secrets {
 		bound.secrets = append(bound.secrets, s.objects.internNamed(Secret, secret))
