@@ -44,12 +44,45 @@ var differences = []difference{
 
 const readAgain = "read again"
 
-// isReadAgain matches if the answers are equal, and one of them needed a live read that the other did
-// not need.
+// isReadAgain matches if the answers are equal, and one of them needed live reads where the other needed
+// none, or one more at the end.
 func isReadAgain(first, second string) bool {
-	answer, calls, _ := strings.Cut(first, " calls=[")
-	same, others, _ := strings.Cut(second, " calls=[")
-	return answer == same && strings.HasPrefix(calls, "]") != strings.HasPrefix(others, "]")
+	answer, calls := answerAndCalls(first)
+	same, others := answerAndCalls(second)
+	if len(calls) < len(others) {
+		calls, others = others, calls
+	}
+	more := len(calls) - len(others)
+	return answer == same && more > 0 && (len(others) == 0 || more == 1 && slices.Equal(calls[:len(others)], others))
+}
+
+var aCall = regexp.MustCompile(`[A-Z]+ \S+`)
+
+// answerAndCalls splits the text of an answer. Each call is a method and a path.
+func answerAndCalls(text string) (answer string, calls []string) {
+	answer, rest, _ := strings.Cut(text, " calls=[")
+	list, _, _ := strings.Cut(rest, "]")
+	return answer, aCall.FindAllString(list, -1)
+}
+
+func TestReadAgain(t *testing.T) {
+	const none, list, more = "deny calls=[] reads=[]", "deny calls=[GET /pods] reads=[]",
+		"deny calls=[GET /pods GET /secrets/a] reads=[]"
+	for _, tc := range []struct {
+		name, first, second string
+		want                bool
+	}{
+		{"no call and two", none, more, true},
+		{"one call and one more", more, list, true},
+		{"the same calls", list, list, false},
+		{"another call", list, "deny calls=[GET /nodes] reads=[]", false},
+		{"one more, but not at the end", "deny calls=[GET /secrets/a GET /pods] reads=[]", list, false},
+		{"another answer", strings.Replace(more, "deny", "allow", 1), list, false},
+	} {
+		if got := isReadAgain(tc.first, tc.second); got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
 }
 
 // otherNode matches a text that names the owner.
