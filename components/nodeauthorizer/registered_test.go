@@ -108,7 +108,7 @@ func TestUnregisteredNodeAccess(t *testing.T) {
 	}
 }
 
-// Without relations, no Node is known: nothing may be allowed because nobody looked.
+// An authorizer without Relations knows no Node object, so it must deny.
 func TestNoNodeIsRegisteredWithoutRelations(t *testing.T) {
 	a := complete(request{Verb: "create", Resource: "events", Namespace: "ns"})
 	a.User = nodeNamed("me")

@@ -83,9 +83,10 @@ func fileDisruptions() []disruption {
 			affected:   []call{scopedReads},
 		},
 		{
-			name:   "certificate of node-restriction expired",
-			broken: "The same for node-restriction.",
-			short:  10 * time.Second, long: 5 * time.Minute,
+			name: "certificate of node-restriction expired",
+			broken: "node-restriction starts with a serving certificate that expired an hour ago. Then certificate-rotator " +
+				"starts and renews it.",
+			short: 10 * time.Second, long: 5 * time.Minute,
 			begin:      expiring(nodeRestriction, restrictionServing),
 			repair:     func(ctx context.Context) { renewExpired(ctx, restrictionServing) },
 			unaffected: []call{kubeletReads, scopedReads, adminReads, adminExec},

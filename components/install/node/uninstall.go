@@ -50,7 +50,7 @@ func (k *Installer) uninstall(ctx context.Context, timeout time.Duration) error 
 // kubelet also starts it: it would install again.
 func (k *Installer) disableUnit(ctx context.Context) (disabled bool, _ error) {
 	if _, err := k.System.Systemctl(ctx, "is-enabled", InstallUnit); err != nil {
-		return false, nil // there is no such unit, or it is disabled
+		return false, nil // systemctl fails if the unit does not exist or is disabled
 	}
 	if _, err := k.System.Systemctl(ctx, "disable", "--now", InstallUnit); err != nil {
 		return false, fmt.Errorf("%w\nnothing has been changed: it would install again", err)
