@@ -4,6 +4,8 @@
 package kubeletauth
 
 import (
+	"strings"
+
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -42,6 +44,20 @@ func (m Mode) Map(r Request) (Mapping, *rules.Decision) {
 		mapping.Target = e.target(rest)
 	}
 	return mapping, nil
+}
+
+// MapAsKubelet returns the rights that the kubelet of Kubernetes 1.37 requires, also for a path that
+// Map denies (rules KA-PATH). The kubelet authorizes the path as received, and cleans it only
+// afterwards (pkg/kubelet/server/auth.go isSubpath). MapAsKubelet is safe for concurrent use.
+func MapAsKubelet(r Request) Mapping {
+	e := &unknownEndpoint
+	if path, absolute := strings.CutPrefix(r.Path, "/"); absolute {
+		first, _ := cutSegment(path)
+		e = endpointOf(first)
+	}
+	mapping := e.compatible(r)
+	mapping.Streams = e.streams || r.Upgrade
+	return mapping
 }
 
 // componentsSegment is the segment behind /metrics. The kubelet of Kubernetes 1.37 has nothing there.

@@ -109,6 +109,14 @@ func expectKubelet(ctx context.Context, address string, who Bearer, code string)
 	Expect(askKubelet(ctx, address, who)).To(Equal(code), address)
 }
 
+// expectUncleanPath sends a path with an empty segment. The kubelet answers with a redirect to the
+// path without it.
+func expectUncleanPath(ctx context.Context, who Bearer, code string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) { return askKubelet(ctx, "$(hostname):10250//pods", who) }).
+		WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Equal(code))
+}
+
 // expectContainerLog waits for the answer: kube-apiserver has restarted, and for a while
 // kubelet-auth-proxy cannot ask it whose token this is.
 func expectContainerLog(ctx context.Context, who Bearer) {

@@ -94,6 +94,10 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 	It("lets a client that may only use nodes/proxy read a container's log", Allows("KA-CLOG-1"),
 		func(ctx SpecContext) { expectContainerLog(ctx, agent) })
 
+	It("lets a client send a path that the kubelet corrects", Allows("KA-PATH-1"), func(ctx SpecContext) {
+		expectUncleanPath(ctx, agent, "307")
+	})
+
 	It("lets a client that may only use nodes/proxy read a kubelet through the API server", Allows("KA-VAP-1"),
 		func(ctx SpecContext) { expectServerProxy(ctx, agent) })
 
@@ -133,7 +137,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), findings{"NR-LABEL-1": nodePool,
 			"NR-TAINT-1": startupTaint, "NR-PODIP-1": node, "NR-MIRROR-2": node, "NA-DEFAULT": "",
 			"NA-SECRET-1": "system:node:" + suite.Worker, "KA-CLOG-1": agent.User, "KA-LOOPBACK-1": "loopbackClients: allow",
-			"NS-POD-1": nodescope.ModeAnnotation + ": audit"})
+			"NS-POD-1": nodescope.ModeAnnotation + ": audit", "KA-PATH-1": agent.User, "KA-REDIRECT-1": agent.User})
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), findings{
 			"NR-LABEL-1": nodePool, "NR-TAINT-1": startupTaint, "NR-PODIP-1": node, "NR-MIRROR-2": node,
 			"stale-token": "extendExpiration", "KA-VAP-1": agent.User})
@@ -142,7 +146,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		proxied, err := suite.Host.Run(ctx, suite.Worker,
 			"curl -sSf http://127.0.0.1:10466/metrics | bulkhead audit --metrics=-")
 		Expect(err).NotTo(HaveOccurred())
-		expectFindings(proxied, findings{"KA-CLOG-1": agent.User})
+		expectFindings(proxied, findings{"KA-CLOG-1": agent.User, "KA-PATH-1": agent.User})
 		preflight := suite.OnControlPlane(ctx, "bulkhead preflight --config="+beforeAudit+" --mode=audit")
 		Expect(preflight).To(And(ContainSubstring("clients of 127.0.0.1:10250"), ContainSubstring("WARN  IPs of pods"),
 			ContainSubstring("WARN  clients with old tokens"), ContainSubstring("loopbackClients: allow")))
@@ -185,15 +189,16 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 			expectExtendedTokens(ctx)
 		})
 
-	It("enforces every other rule then", SlowSpec, Denies("NR-LABEL-1"), Denies("NS-POD-1"), Denies("NA-SECRET-1"), func(
-		ctx SpecContext) {
-		enforce(ctx)
-		suite.ExpectForbidden(ctx, grantedNode(ctx), List(api.Deployments), "NA-DEFAULT")
-		suite.ExpectForbidden(ctx, suite.AsNode(suite.Worker), unrelatedSecret(ctx), "NA-SECRET-1")
-		suite.ExpectForbidden(ctx, scoped.Identity, podsOfOtherNode(), "NS-POD-1")
-		// The node pool is allowed, and no other label.
-		_, err := machine.Host.Run(ctx, machine.Name, "kubectl --kubeconfig=/etc/kubernetes/kubelet.conf label node "+
-			machine.Name+" example.com/other=x")
-		Expect(err).To(MatchError(ContainSubstring("[NR-LABEL-2]")))
-	})
+	It("enforces every other rule then", SlowSpec, Denies("NR-LABEL-1"), Denies("NS-POD-1"), Denies("NA-SECRET-1"),
+		Denies("KA-PATH-1"), func(ctx SpecContext) {
+			enforce(ctx)
+			expectUncleanPath(ctx, agent, "400")
+			suite.ExpectForbidden(ctx, grantedNode(ctx), List(api.Deployments), "NA-DEFAULT")
+			suite.ExpectForbidden(ctx, suite.AsNode(suite.Worker), unrelatedSecret(ctx), "NA-SECRET-1")
+			suite.ExpectForbidden(ctx, scoped.Identity, podsOfOtherNode(), "NS-POD-1")
+			// The node pool is allowed, and no other label.
+			_, err := machine.Host.Run(ctx, machine.Name, "kubectl --kubeconfig=/etc/kubernetes/kubelet.conf label node "+
+				machine.Name+" example.com/other=x")
+			Expect(err).To(MatchError(ContainSubstring("[NR-LABEL-2]")))
+		})
 })

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"time"
 
@@ -29,7 +30,14 @@ type config struct {
 func (o *options) config() (*config, error) {
 	c := &config{options: *o}
 	c.limits.StreamRecheck = o.recheckInterval()
+	if c.auditOnly {
+		c.raiseLimits()
+	}
 	problems := o.validate()
+	if o.auditOnly && o.mode != kubeletauth.Compat.String() {
+		problems = append(problems, fmt.Errorf("--audit-only needs --mode=compat, and --mode is %q: the rights that mode "+
+			"strict needs would still be enforced", o.mode))
+	}
 	policy, wrong := o.policy()
 	c.policy, problems = policy, append(problems, wrong...)
 	if policy != nil && o.audit == "" && policy.ModeOf(kubeletauth.RuleAuditLog) != rules.Off {
@@ -44,6 +52,22 @@ func (o *options) config() (*config, error) {
 		problems = append(problems, fmt.Errorf("--tls-cipher-suites: %w", err))
 	}
 	return c, errors.Join(problems...)
+}
+
+// raiseLimits raises the limits that have no finding, so that no request fails which the kubelet
+// would answer. The kubelet ends an answer after four hours (pkg/kubelet/server/server.go) and reads
+// 1 MiB of headers (net/http DefaultMaxHeaderBytes). It has no limits on connections, and on what
+// waits. These limits only bound the memory.
+func (c *config) raiseLimits() {
+	const connections, waiting = 1 << 13, 1 << 16
+	c.maxHeaderBytes = max(c.maxHeaderBytes, http.DefaultMaxHeaderBytes)
+	c.requestTimeout = max(c.requestTimeout, 4*time.Hour)
+	c.connections.All = max(c.connections.All, connections)
+	c.connections.PerUser = c.connections.All
+	c.connections.New = max(c.connections.New, connections)
+	c.connections.NewPerAddress = c.connections.New
+	c.who.MaxWaiting = max(c.who.MaxWaiting, waiting)
+	c.may.MaxWaiting = max(c.may.MaxWaiting, waiting)
 }
 
 // recheckInterval is the smallest of --stream-recheck-interval and the cache times of answers. So a

@@ -20,6 +20,7 @@ import (
 type options struct {
 	nodeName, mode string
 	ruleModes      map[string]string
+	auditOnly      bool
 	kubeconfig     string
 	who            authn.Options
 	may            authz.Options
@@ -95,6 +96,10 @@ func (o *options) addDeciding(fs *pflag.FlagSet) {
 	fs.Var(cliflag.NewMapStringString(&o.ruleModes), "rule-mode",
 		"Modes of single optional rules: ID=off|audit|enforce. Example: KA-EXEC-1=audit. With --mode=strict, the other "+
 			"optional rules are enforced, except KA-AUD-1, which is in audit. With --mode=compat, they are off.")
+	fs.BoolVar(&o.auditOnly, "audit-only", o.auditOnly,
+		"Deny only what the kubelet denies. What the other rules and the limits would deny is in the audit log and in "+
+			"metrics. Needs --mode=compat. Requests with revoked credentials, and the methods CONNECT and TRACE, are still "+
+			"denied.")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
 		"Kubeconfig for the API server. Without it, the program uses the service account of its pod. The identity needs "+
 			"only create on tokenreviews and subjectaccessreviews.")

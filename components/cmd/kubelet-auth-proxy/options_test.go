@@ -94,6 +94,7 @@ func TestInvalidFlags(t *testing.T) {
 		enough + " argument":                                "unknown command",
 		enough + " --secure-port=0 --header-timeout=0":      "--header-timeout is 0s",
 		enough + " --health-port=0 --authorization-mode=No": "--health-port is 0",
+		enough + " --audit-only":                            "--audit-only needs --mode=compat",
 	} {
 		t.Run(args, func(t *testing.T) {
 			if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
@@ -103,13 +104,29 @@ func TestInvalidFlags(t *testing.T) {
 	}
 }
 
+// With --audit-only, a limit is never lower than what a kubelet allows, or than the flag.
+func TestAuditOnlyRaisesLimits(t *testing.T) {
+	c, err := parse(enough + " --mode=compat --audit-only --max-connections=100000 --authorization-max-waiting=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.maxHeaderBytes != 1<<20 || c.requestTimeout != 4*time.Hour || c.connections.All != 100_000 ||
+		c.connections.PerUser != 100_000 || c.connections.NewPerAddress != 1<<13 || c.may.MaxWaiting != 1<<16 ||
+		c.who.MaxWaiting != 1<<16 {
+		t.Errorf("limits %+v", *c)
+	}
+	if c, err = parse(enough + " --mode=compat"); err != nil || c.maxHeaderBytes != 32<<10 {
+		t.Errorf("without --audit-only, headers have %d bytes (%v)", c.maxHeaderBytes, err)
+	}
+}
+
 // Every flag has a description. A flag without a default has no value that would be right for every
 // node.
 func TestEveryFlagHasADescription(t *testing.T) {
 	o := defaultOptions()
 	sections := o.flags()
-	empty := []string{"anonymous-auth", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig", "node-name",
-		"revoked-credentials", "rule-mode", "tls-cipher-suites", "wait-for-node-install"}
+	empty := []string{"anonymous-auth", "audit-only", "bind-addresses", "client-crl", "client-crl-state", "kubeconfig",
+		"node-name", "revoked-credentials", "rule-mode", "tls-cipher-suites", "wait-for-node-install"}
 	flags := 0
 	for name, section := range sections.FlagSets {
 		if name == "logging" {

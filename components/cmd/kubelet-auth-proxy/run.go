@@ -122,7 +122,7 @@ func (p *parts) loadDecisions(c *config) (err error) {
 	}
 	p.authenticator, err = authn.New(authn.Config{
 		Options: c.who, Reviews: p.cluster.clientset.AuthenticationV1().TokenReviews(), Registry: p.registry,
-		AudienceMode: c.policy.ModeOf(kubeletauth.RuleAudience),
+		AudienceMode: c.policy.ModeOf(kubeletauth.RuleAudience), AuditOnly: c.auditOnly,
 	})
 	if err != nil {
 		return err
@@ -137,8 +137,8 @@ func (p *parts) server(ctx context.Context, c *config) (*proxy.Server, error) {
 	handler, err := proxy.New(proxy.Config{
 		NodeName: c.nodeName, Map: c.policy.Map, Authenticator: p.authenticator, Authorize: p.authorize, Unsure: unsure,
 		Kubelet: c.kubelet, Transport: p.upstream, Components: components(c.healthPort),
-		Limits: c.limits, ModeOf: c.policy.ModeOf, Audit: p.audit, Rules: kubeletauth.Rules, Registry: p.registry,
-		Logger: klog.FromContext(ctx),
+		Limits: c.limits, AuditOnly: c.auditOnly, ModeOf: c.policy.ModeOf, Audit: p.audit, Rules: kubeletauth.Rules,
+		Registry: p.registry, Logger: klog.FromContext(ctx),
 	})
 	if err != nil {
 		return nil, err

@@ -42,6 +42,10 @@ func askAtRandom(rng harness.RNG, counts harness.Counts) (wrong string) {
 		r := randomRequest(rng)
 		if _, refusal := kubeletauth.Compat.Map(r); refusal != nil {
 			counts["rejected before the kubelet is asked"]++
+			asKubelet := kubeletauth.MapAsKubelet(r).Attempts
+			if want := theKubelet().mapped(r.Method, r.Path); !slices.Equal(asKubelet, want) {
+				return fmt.Sprintf("%+v: mode audit asks for %v, the kubelet for %v", r, asKubelet, want)
+			}
 			continue
 		}
 		counts["compared"]++

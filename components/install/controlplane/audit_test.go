@@ -5,6 +5,7 @@ package controlplane
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,9 @@ func (h *testHost) auditsOnly(want bool) {
 	}
 	if policy := string(read(h.t, h.layout.KubeletPolicy())); strings.Contains(policy, `["Deny"]`) == want {
 		h.t.Errorf("the policy for nodes/proxy is\n%s", policy)
+	}
+	if got := slices.Contains(h.proxyFlagsOf(), "--audit-only=true"); got != want {
+		h.t.Errorf("kubelet-auth-proxy audits only: %v, want %v", got, want)
 	}
 	for _, flag := range h.proxyFlagsOf() {
 		if flag == "--mode=strict" == want || want && strings.Contains(flag, "=enforce") {

@@ -39,7 +39,7 @@ var settableProxyFlags = []string{
 
 // proxyFlags are the flags of kubelet-auth-proxy that depend on the options. One DaemonSet has them,
 // so all nodes and all control-plane hosts share them.
-var proxyFlags = append([]string{"mode", "rule-mode"}, settableProxyFlags...)
+var proxyFlags = append([]string{"mode", "rule-mode", "audit-only"}, settableProxyFlags...)
 
 // validateProxyFlags checks the values as kubelet-auth-proxy does.
 func (b Extensions) validateProxyFlags() []error {
@@ -97,6 +97,7 @@ func (b Extensions) proxyModes() (map[string]string, error) {
 	values := map[string]string{"mode": mode.String(), "rule-mode": strings.Join(pairs, ",")}
 	maps.Copy(values, b.ProxyFlags)
 	if b.AuditOnly {
+		values["audit-only"] = "true"
 		values[expiredFlag] = b.ExpiredRevocationLists()
 	}
 	return values, nil
@@ -129,8 +130,7 @@ func (b Extensions) deniesTokens() bool {
 }
 
 // audited returns the settings with which no optional rule is enforced, if the installation only
-// audits. kubelet-auth-proxy has no flag for that: in mode compat, its other rules deny what the
-// kubelet denies too.
+// audits. The flag --audit-only of kubelet-auth-proxy is only for the rules without a mode.
 func (b Extensions) audited() Extensions {
 	if !b.AuditOnly {
 		return b

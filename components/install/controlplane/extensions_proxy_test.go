@@ -16,7 +16,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
-// proxyFlagsOf returns the rule flags in the DaemonSet.
+// proxyFlagsOf returns the flags in the DaemonSet that depend on the modes.
 func (h *testHost) proxyFlagsOf() []string {
 	h.t.Helper()
 	containers, _, err := unstructured.NestedSlice(h.objects["DaemonSet/bulkhead-kubelet-auth-proxy"].Object,
@@ -26,7 +26,8 @@ func (h *testHost) proxyFlagsOf() []string {
 	command, _, err := unstructured.NestedStringSlice(container, "command")
 	must(h.t, err)
 	return slices.DeleteFunc(command, func(arg string) bool {
-		return !strings.HasPrefix(arg, "--mode=") && !strings.HasPrefix(arg, "--rule-mode=")
+		name, _, _ := strings.Cut(arg, "=")
+		return !slices.Contains([]string{"--mode", "--rule-mode", "--audit-only"}, name)
 	})
 }
 

@@ -40,7 +40,9 @@ type Config struct {
 	Reviews authenticationv1client.TokenReviewInterface
 	// AudienceMode is the mode of rule KA-AUD-1.
 	AudienceMode rules.Mode
-	Registry     metrics.KubeRegistry
+	// AuditOnly is true if the limits on tokens deny nothing. A request over a limit becomes a finding.
+	AuditOnly bool
+	Registry  metrics.KubeRegistry
 }
 
 // Authenticator authenticates requests. It is safe for concurrent use. Create one with [New].

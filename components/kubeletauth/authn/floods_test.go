@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 )
 
 // A flood of invalid tokens, each of them new, causes no more TokenReviews than the rate limit
@@ -109,5 +112,21 @@ func TestRequestsThatGiveUpLeaveNothing(t *testing.T) {
 		w.expect(t, bearer(t, apiToken).WithContext(ctx), "Unauthorized: the TokenReview failed [KA-AUTH-1]")
 		synctest.Wait()
 		w.tokens.reviewer.Wait()
+	})
+}
+
+// With AuditOnly, a token over the limit is reviewed, as by a kubelet, and is a finding.
+func TestAuditOnlyReviewsEveryToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := onlyTokens(t, func(c *Config) {
+			c.AuditOnly, c.ClientReviews = true, Rate{PerSecond: 0.001, Burst: 1}
+		})
+		w.expect(t, bearer(t, "bad"), badToken)
+		long := strings.Repeat("a", maxToken+1)
+		w.expect(t, bearer(t, long), badToken)
+		w.expect(t, bearer(t, kubeletToken), "token-user")
+		if got := w.api.reviews(); got != 3 || len(w.findings) != 1 || w.findings[0].Rule != kubeletauth.RuleLimit {
+			t.Errorf("%d reviews and findings %v, want 3 and one of KA-LIMIT-1", got, w.findings)
+		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -38,6 +39,8 @@ type tokens struct {
 	reviews   authenticationv1client.TokenReviewInterface
 	audiences []string
 	mode      rules.Mode
+	// auditOnly is [Config].AuditOnly.
+	auditOnly bool
 	hash      *tokenHash
 	reviewer  *reviewclient.Client[reviewed]
 	// limits is the rate limit for unknown tokens, by client address. All clients of one address
@@ -63,7 +66,7 @@ type reviewed struct {
 func newTokens(config Config, m *recorder) *tokens {
 	t := &tokens{
 		reviews: config.Reviews, audiences: config.TokenAudiences,
-		mode: config.AudienceMode,
+		mode: config.AudienceMode, auditOnly: config.AuditOnly,
 		hash: newTokenHash(), metrics: m,
 		limits:       newLimiter[netip.Prefix](config.ClientReviews, config.Options.Reviews),
 		proven:       reviewclient.NewCache[reviewclient.Key](cachedTokens, cachedTokenBytes),
@@ -96,22 +99,27 @@ type tokenOfRequest struct {
 	// client is the address that the limits apply to.
 	client   netip.Prefix
 	findings []rules.Finding
+	// over is true once a limit would have denied the token.
+	over atomic.Bool
 }
 
 // AuthenticateToken authenticates a token by TokenReview. Every error is a [*Denied].
 // [reviewclient.WithMaxAge] bounds the age of the answer.
 func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	t := r.tokens
-	if len(token) > maxToken {
+	if len(token) > maxToken && !t.auditOnly {
 		return nil, false, deny(kubeletauth.RuleLimit, fmt.Sprintf("the token is longer than %d bytes", maxToken), nil)
 	}
 	key := t.hash.of(token)
 	v, ok := t.reviewer.Cached(key, reviewclient.MaxAgeOf(ctx))
 	if !ok {
 		var err error
-		if v, err = t.reviewer.Do(ctx, t.question(ctx, key, r.client, token)); err != nil {
+		if v, err = t.reviewer.Do(ctx, r.question(ctx, key, token)); err != nil {
 			return nil, false, unanswered(err)
 		}
+	}
+	if r.over.Load() {
+		r.findings = append(r.findings, rules.Finding{Rule: kubeletauth.RuleLimit, Message: t.limits.tooMany})
 	}
 	if v.response == nil {
 		return nil, false, deny(kubeletauth.RuleAuthenticated, "invalid token", errors.New(v.complaint))
@@ -124,8 +132,9 @@ func (r *tokenOfRequest) AuthenticateToken(ctx context.Context, token string) (*
 	return v.response, true, nil
 }
 
-func (t *tokens) question(ctx context.Context, key reviewclient.Key, client netip.Prefix,
+func (r *tokenOfRequest) question(ctx context.Context, key reviewclient.Key,
 	token string) reviewclient.Query[reviewed] {
+	t := r.tokens
 	user, proven := t.proven.Get(key)
 	return reviewclient.Query[reviewed]{
 		Key: key,
@@ -135,14 +144,24 @@ func (t *tokens) question(ctx context.Context, key reviewclient.Key, client neti
 			return v, err
 		},
 		Admit: func() error {
-			if proven {
-				return t.provenLimits.take(user)
+			err := t.take(r.client, user, proven)
+			if err != nil && t.auditOnly {
+				r.over.Store(true)
+				return nil
 			}
-			return t.limits.take(client)
+			return err
 		},
 		Trusted: proven,
 		MaxAge:  reviewclient.MaxAgeOf(ctx),
 	}
+}
+
+// take takes one review of the limit that applies to a token, or returns a [*Denied].
+func (t *tokens) take(client netip.Prefix, user reviewclient.Key, proven bool) error {
+	if proven {
+		return t.provenLimits.take(user)
+	}
+	return t.limits.take(client)
 }
 
 // learn records whether a token is valid. If the review failed, nothing changes.

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/bulkhead-k8s/bulkhead/components/internal/webhook"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 )
@@ -32,9 +31,10 @@ func credentials(ctx context.Context, req *http.Request) *http.Request {
 
 // authenticate authenticates the request and sets the user.
 func (h *Handler) authenticate(rc *requestContext, req *http.Request) *response {
-	release, over := h.authenticating.AdmitNode(req.Context(), authn.ClientOf(req.RemoteAddr).String())
-	if over != webhook.WithinLimits {
-		return overLimit("too many requests from this address wait for authentication")
+	release, refused := rc.place(req.Context(), h.authenticating, authn.ClientOf(req.RemoteAddr).String(),
+		"too many requests from this address wait for authentication")
+	if refused != nil {
+		return refused
 	}
 	defer release()
 	answer, findings, err := h.config.Authenticator.Authenticate(credentials(req.Context(), req))
@@ -66,9 +66,10 @@ func unauthenticated(err error) *response {
 // authorize asks for one right after the other. The first allowed right is enough. An error denies
 // the request (pkg/kubelet/server/server.go InstallAuthFilter).
 func (h *Handler) authorize(ctx context.Context, rc *requestContext) *response {
-	release, over := h.authorizing.AdmitNode(ctx, rc.user.GetName())
-	if over != webhook.WithinLimits {
-		return overLimit("too many requests of this user wait for authorization")
+	release, refused := rc.place(ctx, h.authorizing, rc.user.GetName(),
+		"too many requests of this user wait for authorization")
+	if refused != nil {
+		return refused
 	}
 	defer release()
 	reason := ""
@@ -84,7 +85,7 @@ func (h *Handler) authorize(ctx context.Context, rc *requestContext) *response {
 		}
 		reason = cmp.Or(answer.Reason, reason)
 	}
-	refused := forbidden(rc.mapping.Rule, rc.user.GetName(), rc.mapping.Attempts)
+	refused = forbidden(rc.mapping.Rule, rc.user.GetName(), rc.mapping.Attempts)
 	// The reason may name the node-scope rule that denied the request. As with a kubelet, the
 	// client does not see it.
 	refused.cause = reason

@@ -35,7 +35,7 @@ func (h *Handler) newReverse() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
 		Transport:      h.config.Transport,
-		ModifyResponse: checkAnswer,
+		ModifyResponse: h.checkAnswer,
 		ErrorHandler:   h.failed,
 		ErrorLog:       log.New(h.errors, "", 0),
 	}
@@ -68,15 +68,20 @@ func (h *Handler) rewrite(r *httputil.ProxyRequest) {
 
 // checkAnswer rejects answers that would send the client, or its credentials, to another place. It
 // also rejects upgrades that the client did not request.
-func checkAnswer(answer *http.Response) error {
+func (h *Handler) checkAnswer(answer *http.Response) error {
+	rc, _ := answer.Request.Context().Value(requestKey{}).(*requestContext)
 	switch answer.StatusCode {
 	case http.StatusUnauthorized:
 		return errRejected
 	case http.StatusSwitchingProtocols:
-		rc, _ := answer.Request.Context().Value(requestKey{}).(*requestContext)
 		return checkSwitch(answer, rc)
 	}
-	return checkRedirect(answer)
+	err := checkRedirect(answer)
+	if err != nil && h.config.AuditOnly {
+		rc.addFinding(kubeletauth.RuleRedirect)
+		return nil
+	}
+	return err
 }
 
 // checkRedirect allows only redirects to the same place. The owner of a node could make the

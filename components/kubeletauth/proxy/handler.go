@@ -98,16 +98,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // authorized request gets a place in the limits, and only its body is read.
 func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 	upgrade, refused := checkShape(req)
-	if refused != nil {
+	if rc.denies(refused) {
 		return refused
 	}
-	mapping, audited, unmapped := h.config.Map(kubeletauth.Request{
+	if refused := h.mapRights(rc, kubeletauth.Request{
 		Method: req.Method, Path: req.URL.Path, RawPath: req.URL.RawPath, Upgrade: upgrade,
-	})
-	if unmapped != nil {
-		return &response{Decision: *unmapped}
+	}); refused != nil {
+		return refused
 	}
-	rc.setMapping(mapping, audited)
 	if refused := h.authenticate(rc, req); refused != nil {
 		return refused
 	}
@@ -117,8 +115,25 @@ func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 	if refused := h.admit(rc, req.Context()); refused != nil {
 		return refused
 	}
+	for _, rule := range rc.audits {
+		rc.addFinding(rule)
+	}
 	h.audit(req.Context(), rc)
 	return rc.readBody(req)
+}
+
+// mapRights sets the rights that the request requires.
+func (h *Handler) mapRights(rc *requestContext, asked kubeletauth.Request) *response {
+	mapping, audited, unmapped := h.config.Map(asked)
+	if unmapped != nil {
+		refused := &response{Decision: *unmapped}
+		if unmapped.Code != http.StatusBadRequest || rc.denies(refused) {
+			return refused
+		}
+		mapping = kubeletauth.MapAsKubelet(asked)
+	}
+	rc.setMapping(mapping, audited)
+	return nil
 }
 
 // admit gives a request a place among the requests of its user. It gives its connection a slot
@@ -131,9 +146,9 @@ func (h *Handler) admit(rc *requestContext, ctx context.Context) *response {
 	case rc.mapping.Component != "":
 		limiter, what = h.components.limiter, "too many requests for metrics of components are in flight"
 	}
-	release, over := limiter.AdmitNode(ctx, rc.user.GetName())
-	if over != webhook.WithinLimits {
-		return overLimit(what)
+	release, refused := rc.place(ctx, limiter, rc.user.GetName(), what)
+	if refused != nil {
+		return refused
 	}
 	rc.release = release
 	if rc.mapping.Streams {
@@ -142,7 +157,9 @@ func (h *Handler) admit(rc *requestContext, ctx context.Context) *response {
 		}
 	}
 	if c := connectionOf(ctx); c != nil && !c.admitted.Load() && !c.pool.admit(c, rc.user.GetName()) {
-		return overLimit("the user has too many connections")
+		if refused := overLimit("the user has too many connections"); rc.denies(refused) {
+			return refused
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 )
 
@@ -33,7 +34,8 @@ func (l Limits) firstCheck() time.Duration { return min(firstRecheck, l.StreamRe
 func (l Limits) maxAge() time.Duration { return max(min(sharedAnswer, l.StreamRecheck/4), 1) }
 
 // recheck checks access again. If there is no answer, the stream may continue for up to two
-// StreamRecheck intervals since access was last confirmed.
+// StreamRecheck intervals since access was last confirmed. With [Config].AuditOnly, it always
+// continues.
 func (s *stream) recheck(now time.Time) error {
 	h := s.request.handler
 	ctx, cancel := context.WithTimeout(s.ctx, recheckTimeout)
@@ -46,8 +48,16 @@ func (s *stream) recheck(now time.Time) error {
 	case err == nil:
 		s.sure, s.check = now, now.Add(h.config.Limits.StreamRecheck)
 		return nil
-	case errors.Is(err, errUnsure) && now.Sub(s.sure) < 2*h.config.Limits.StreamRecheck:
+	case errors.Is(err, errUnsure) && (h.config.AuditOnly || now.Sub(s.sure) < 2*h.config.Limits.StreamRecheck):
 		s.check = now.Add(min(recheckAgain, h.config.Limits.StreamRecheck))
+		return nil
+	case h.config.AuditOnly:
+		// A kubelet asks once, when the stream begins.
+		if !s.audited {
+			s.audited = true
+			s.request.countFinding(kubeletauth.RuleStream)
+		}
+		s.check = now.Add(h.config.Limits.StreamRecheck)
 		return nil
 	}
 	return err

@@ -4,6 +4,7 @@
 package proxy
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,9 @@ type requestContext struct {
 	allowed bool
 	// recorded is true if the audit log contains the event from before the request was forwarded.
 	recorded bool
+	// audits are the rules that would have denied the request so far (Config.AuditOnly). They become
+	// findings if the request is allowed.
+	audits []rules.ID
 	// release frees the request's place among the user's requests.
 	release func()
 	// stream is not nil if the request can be long-lived.
@@ -60,9 +64,35 @@ func (rc *requestContext) setUser(answer *authenticator.Response) {
 	rc.event.User, rc.event.Groups = rc.user.GetName(), rc.user.GetGroups()
 }
 
+// denies reports whether a denial, which may be nil, is enforced. With [Config].AuditOnly it is not.
+func (rc *requestContext) denies(refused *response) bool {
+	if refused != nil && rc.handler.config.AuditOnly {
+		rc.audits = append(rc.audits, refused.Rule)
+		return false
+	}
+	return refused != nil
+}
+
+// place takes a place for a client. With [Config].AuditOnly, a request over the limit needs no place.
+func (rc *requestContext) place(ctx context.Context, limiter *webhook.Limiter, client, what string) (release func(),
+	refused *response) {
+	release, over := limiter.AdmitNode(ctx, client)
+	if over == webhook.WithinLimits {
+		return release, nil
+	}
+	if refused := overLimit(what); rc.denies(refused) {
+		return nil, refused
+	}
+	return func() {}, nil
+}
+
 // addFinding records that a rule in audit mode would deny the request.
 func (rc *requestContext) addFinding(rule rules.ID) {
 	rc.event.Findings = append(rc.event.Findings, string(rule))
+	rc.countFinding(rule)
+}
+
+func (rc *requestContext) countFinding(rule rules.ID) {
 	rule = rules.ID(rc.handler.metrics.label(rule))
 	rc.handler.metrics.audited.WithLabelValues(string(rule)).Inc()
 	rc.handler.metrics.findings.Count(string(rule), webhook.Loggable(rc.event.User))
@@ -85,6 +115,9 @@ func (rc *requestContext) finish() {
 	if rc.stream != nil {
 		rc.stream.finish()
 		defer rc.stream.forget()
+		if rc.stream.wasAudited() {
+			rc.event.Findings = append(rc.event.Findings, string(kubeletauth.RuleStream))
+		}
 		rc.event.Stage = stageEnd
 		if cause := rc.stream.cause(); cause != "" {
 			rc.event.Cause = cause

@@ -5,6 +5,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"strings"
@@ -22,27 +23,30 @@ const (
 )
 
 // checkShape denies requests that no client of a kubelet sends. It uses only the headers, because
-// the user is not known yet.
+// the user is not known yet. upgrade is true if the client requests an upgrade in any form.
 func checkShape(req *http.Request) (upgrade bool, refused *response) {
+	protocol, refused := upgradeOf(req.Header)
+	upgrade = protocol != "" || refused != nil
+	return upgrade, cmp.Or(checkBody(req), refused)
+}
+
+// checkBody denies a body that no path of the kubelet reads.
+func checkBody(req *http.Request) *response {
 	// An attacker can hide a request in the body of another if length and encoding contradict each
 	// other (RFC 9112 section 11.2). net/http drops the length in this case, so every encoding is
 	// rejected.
 	if len(req.TransferEncoding) > 0 || req.ContentLength < 0 {
-		return false, malformed(http.StatusLengthRequired,
+		return malformed(http.StatusLengthRequired,
 			"Length required: the body must have a Content-Length and no Transfer-Encoding")
 	}
 	if req.ContentLength > maxBody {
-		return false, malformed(http.StatusRequestEntityTooLarge, "Request entity too large")
+		return malformed(http.StatusRequestEntityTooLarge, "Request entity too large")
 	}
 	// A body in such a request has no meaning (RFC 9110 section 9.3.1).
 	if req.ContentLength > 0 && (req.Method == http.MethodGet || req.Method == http.MethodHead) {
-		return false, malformed(http.StatusBadRequest, "Bad request: GET and HEAD have no body")
+		return malformed(http.StatusBadRequest, "Bad request: GET and HEAD have no body")
 	}
-	protocol, refused := upgradeOf(req.Header)
-	if refused != nil {
-		return false, refused
-	}
-	return protocol != "", nil
+	return nil
 }
 
 // upgradeOf returns the protocol of an upgrade. It accepts only the kubelet's protocols, and only
@@ -79,6 +83,10 @@ func mentionsUpgrade(connection []string) bool {
 func (rc *requestContext) readBody(req *http.Request) *response {
 	if req.ContentLength == 0 {
 		req.Body = http.NoBody
+		return nil
+	}
+	// Only with AuditOnly is there such a body here. The kubelet decides how much it reads.
+	if req.ContentLength < 0 || req.ContentLength > maxBody {
 		return nil
 	}
 	control := http.NewResponseController(rc.ResponseWriter)

@@ -39,6 +39,8 @@ type stream struct {
 	// conn is the client's connection after an upgrade.
 	conn net.Conn
 	over bool
+	// audited is true once a recheck would have ended the stream (Config.AuditOnly).
+	audited bool
 	// check is the time of the next recheck. sure is the time when access was last confirmed.
 	check, sure time.Time
 }
@@ -133,6 +135,13 @@ func (s *stream) finish() {
 	s.timer.Stop()
 	s.mu.Unlock()
 	s.cancel(nil)
+}
+
+// wasAudited reports whether a recheck would have ended the stream.
+func (s *stream) wasAudited() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.audited
 }
 
 // forget is called after the last audit event. When the last stream is forgotten, the audit log may

@@ -114,6 +114,8 @@ type settings struct {
 	// waiting means that no line of the audit log is ever written.
 	waiting bool
 	mode    kubeletauth.Mode
+	// auditOnly is Config.AuditOnly.
+	auditOnly bool
 	// audit are the rules in audit mode. enforce are the rules of this package that are enforced.
 	audit, enforce []string
 	// out replaces the test's audit log.
@@ -229,8 +231,8 @@ func (w *world) startProxy(s settings) {
 		NodeName: "n", Map: kubeletauth.NewPolicy(s.mode, modes).Map, Authenticator: w.authenticator(caFile),
 		Authorize: w.authorize,
 		Kubelet:   address.Host, Transport: w.upstream, Components: s.components,
-		Limits: s.limits, ModeOf: s.modeOf, Audit: audit, Rules: kubeletauth.Rules, Registry: w.registry,
-		Logger: klog.Background(),
+		Limits: s.limits, AuditOnly: s.auditOnly, ModeOf: s.modeOf, Audit: audit, Rules: kubeletauth.Rules,
+		Registry: w.registry, Logger: klog.Background(),
 	}
 	if w.handler, err = New(config); err != nil {
 		t.Fatal(err)

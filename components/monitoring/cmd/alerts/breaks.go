@@ -9,12 +9,6 @@ import (
 	"fmt"
 )
 
-// notCaused are the alerts that no break of the run can cause, with the reason.
-var notCaused = map[string]string{
-	"BulkheadPanic": "It is about a bug in node-authorizer or node-restriction. No request is known that makes them " +
-		"panic.",
-}
-
 // Paths on the nodes.
 const (
 	bulkheadDir    = "/etc/kubernetes/bulkhead"
@@ -32,7 +26,7 @@ const (
 // the tracks are about different components.
 func allPhases(c *cluster) phases {
 	return phases{
-		{{authorizerDead(c)}, {restrictionDead(c)}},
+		{{authorizerDead(c), panics(c)}, {restrictionDead(c)}},
 		{{lookupsFail(c), decisionsSlow(c), metricsAbsent(c)}},
 		{
 			{viewStale(c), scopesBeyondShare(c), scopeUnread(c), scopeViewStale(c)},

@@ -45,13 +45,18 @@ func requestsLimited(c *cluster) *breakage {
 	}
 }
 
+// requestedSecrets is a script in which the worker's credential requests secrets. The names are a
+// pattern of curl.
+func (c *cluster) requestedSecrets(names string) string {
+	const clientFile = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+	return fmt.Sprintf("curl -sk -o /dev/null --max-time 20 --cert %[1]s --key %[1]s "+
+		"'https://%[2]s:6443/api/v1/namespaces/kube-system/secrets/%[3]s' || true", clientFile, c.serverAddress, names)
+}
+
 // deniedRequests is a script in which the worker's credential requests secrets that no pod of it
 // uses. node-authorizer reads each of them live before it denies.
 func (c *cluster) deniedRequests(number int) string {
-	const clientFile = "/var/lib/kubelet/pki/kubelet-client-current.pem"
-	return fmt.Sprintf("curl -sk -o /dev/null --max-time 20 --cert %[1]s --key %[1]s "+
-		"'https://%[2]s:6443/api/v1/namespaces/kube-system/secrets/bulkhead-alerts-[1-%[3]d]' || true", clientFile,
-		c.serverAddress, number)
+	return c.requestedSecrets(fmt.Sprintf("bulkhead-alerts-[1-%d]", number))
 }
 
 func denialsRise(c *cluster) *breakage {

@@ -44,7 +44,10 @@ func (c *cluster) build(ctx context.Context, log io.Writer) error {
 	}
 	build := progress.Command{Dir: module, Env: append(environment, "GOPATH="), Args: []string{"go", "build", "-o",
 		filepath.Join(output, promPod), "./cmd/alerts"}}
-	return build.Run(ctx, log)
+	if err := build.Run(ctx, log); err != nil {
+		return err
+	}
+	return c.buildPanicking(ctx, output, log)
 }
 
 // program returns the path of Prometheus after build.

@@ -37,10 +37,6 @@ func (r *recorded) page(breaks []*breakage) string {
 		duration(shortFor), duration(shortWindow), duration(scrapeInterval))) + "\n")
 	b.WriteString("\n## What was broken\n")
 	b.WriteString("\n" + r.breaks(breaks))
-	b.WriteString("\n## Not caused\n\n")
-	for _, name := range slices.Sorted(maps.Keys(notCaused)) {
-		b.WriteString(item(fmt.Sprintf("**%s**: %s The tests of the alerting rules cover it.", name, notCaused[name])))
-	}
 	if len(r.Others) > 0 {
 		b.WriteString("\n## Other alerts that fired\n\n" + wrap("These fired during the run, outside of their own break: "+
 			"because of another break, a repair, or a slow machine.") + "\n\n")

@@ -93,7 +93,7 @@ func (p phases) all() (breaks []*breakage) {
 	return breaks
 }
 
-// check returns an error if an alert of the rule file has no break and no reason why it has none.
+// check returns an error if an alert of the rule file has no break, or a break has no alert.
 func (p phases) check(groups *rulefmt.RuleGroups) error {
 	caused := map[string]bool{}
 	for _, b := range p.all() {
@@ -103,9 +103,8 @@ func (p phases) check(groups *rulefmt.RuleGroups) error {
 	}
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
-			_, excused := notCaused[rule.Alert]
-			if caused[rule.Alert] == excused {
-				return fmt.Errorf("alert %s must have either a break or a reason in notCaused", rule.Alert)
+			if !caused[rule.Alert] {
+				return fmt.Errorf("no break causes alert %s", rule.Alert)
 			}
 			delete(caused, rule.Alert)
 		}

@@ -95,7 +95,7 @@ func TestStreamsChanged(t *testing.T) {
 	}
 }
 
-func TestFailureOfAnAlertThatNoBreakCauses(t *testing.T) {
+func TestFailureOfAPanicOutsideOfItsBreak(t *testing.T) {
 	for name, fails := range map[string]bool{"BulkheadPanic": true, "BulkheadDecisionsSlow": false} {
 		r := &result{others: []*firing{{name: name}}}
 		if err := r.failure(); (err != nil) != fails {

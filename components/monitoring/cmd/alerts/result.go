@@ -50,7 +50,8 @@ func unexpected(rows []*row, fired []*firing) (others []*firing) {
 	return others
 }
 
-// failure returns an error if an alert did not fire or did not resolve, or if one of notCaused fired.
+// failure returns an error if an alert did not fire or did not resolve, or if a component panicked
+// outside of the break that causes it.
 func (r *result) failure() error {
 	failed := map[string]error{}
 	for _, row := range r.rows {
@@ -63,8 +64,8 @@ func (r *result) failure() error {
 		all = append(all, fmt.Errorf("%s: %w", name, failed[name]))
 	}
 	for _, f := range r.others {
-		if _, excused := notCaused[f.name]; excused {
-			all = append(all, fmt.Errorf("%s fired, and no break causes it: %v", f.name, f.labels))
+		if f.name == panicAlert {
+			all = append(all, fmt.Errorf("%s fired outside of its break: %v", f.name, f.labels))
 		}
 	}
 	return errors.Join(all...)
@@ -81,7 +82,7 @@ func duration(d time.Duration) string {
 // minutes returns whole minutes.
 func minutes(d time.Duration) string { return fmt.Sprintf("%.0f minutes", d.Minutes()) }
 
-// text returns the table and the alerts that were not caused, for the terminal.
+// text returns the table, for the terminal.
 func (r *result) text() string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -97,9 +98,6 @@ func (r *result) text() string {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.cause, duration(row.fired), duration(row.resolved), verdict)
 	}
 	_ = table.Flush()
-	for _, name := range slices.Sorted(maps.Keys(notCaused)) {
-		fmt.Fprintf(&b, "not caused: %s. %s\n", name, notCaused[name])
-	}
 	for _, f := range r.others {
 		fmt.Fprintf(&b, "also fired: %s, %s after the start of the run, for %s\n", f.name,
 			f.begin.Sub(r.began).Round(time.Second), f.end.Sub(f.begin).Round(time.Second))
