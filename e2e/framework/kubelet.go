@@ -35,7 +35,7 @@ func (c *Cluster) KubeletPort(ctx context.Context, name string) (*Port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading node %s: %w", name, err)
 	}
-	address, port := internalIP(node), node.Status.DaemonEndpoints.KubeletEndpoint.Port
+	address, port := InternalIP(node), node.Status.DaemonEndpoints.KubeletEndpoint.Port
 	if address == "" || port == 0 {
 		return nil, fmt.Errorf("node %s does not say where its kubelet is", name)
 	}

@@ -33,6 +33,8 @@ type NewMachine struct {
 	Name string
 	// podCIDR is the podCIDR of the Node. It is empty until the Node exists.
 	podCIDR string
+	// removed is true after remove. Then another machine may have the name.
+	removed bool
 }
 
 // NewMachine starts a machine. It removes the machine and its Node after the spec, or after the
@@ -63,6 +65,24 @@ func (e *Env) NewMachine(ctx context.Context, name string) *NewMachine {
 		return err
 	}).WithTimeout(NodeReady).WithPolling(time.Second).Should(gomega.Succeed(), "containerd of %s", name)
 	return m
+}
+
+// ReplaceMachine removes a machine and its Node. It returns a new machine of the same name, with a new disk
+// and a new address.
+func (e *Env) ReplaceMachine(ctx context.Context, m *NewMachine) *NewMachine {
+	ginkgo.GinkgoHelper()
+	image, err := docker(ctx, "inspect", "--format", "{{.Image}}", m.Name)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	gomega.Expect(m.remove(ctx)).To(gomega.Succeed())
+	// The engine gives a free address to the next container. So another container takes this one first.
+	holder := m.Name + "-address"
+	ginkgo.DeferCleanup(func(ctx context.Context) error {
+		_, err := docker(ctx, "rm", "--force", holder)
+		return err
+	})
+	_, err = docker(ctx, "run", "--detach", "--name", holder, "--net", "kind", "--entrypoint", "sleep", image, "3600")
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return e.NewMachine(ctx, m.Name)
 }
 
 // Run runs a script on the machine. The script must succeed.
@@ -144,7 +164,7 @@ func (m *NewMachine) connect(ctx context.Context, node *corev1.Node) error {
 	}
 	for i := range list.Items {
 		if peer := &list.Items[i]; peer.Name != m.Name {
-			if _, err := m.Host.Run(ctx, m.Name, routeScript("", peer.Spec.PodCIDR, internalIP(peer))); err != nil {
+			if _, err := m.Host.Run(ctx, m.Name, routeScript("", peer.Spec.PodCIDR, InternalIP(peer))); err != nil {
 				return err
 			}
 		}
@@ -159,8 +179,11 @@ func (m *NewMachine) UseRange(ctx context.Context, cidr string) {
 	m.Run(ctx, rangeScript(podNetwork, cidr))
 }
 
-// remove removes the Node, the routes to it and the machine.
+// remove removes the Node, the routes to it and the machine. A second call does nothing.
 func (m *NewMachine) remove(ctx context.Context) error {
+	if m.removed {
+		return nil
+	}
 	err := m.Client.CoreV1().Nodes().Delete(ctx, m.Name, metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		err = nil
@@ -172,7 +195,9 @@ func (m *NewMachine) remove(ctx context.Context) error {
 			problems = append(problems, err)
 		}
 	}
-	return errors.Join(append(problems, m.removeContainer(ctx))...)
+	err = errors.Join(append(problems, m.removeContainer(ctx))...)
+	m.removed = err == nil
+	return err
 }
 
 // removeContainer removes the machine's container. On a busy machine, the engine can fail to kill its

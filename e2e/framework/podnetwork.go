@@ -38,12 +38,12 @@ func (c *Cluster) FollowPodCIDR(ctx context.Context, name, before string) error 
 			peers = append(peers, node.Name)
 		}
 	}
-	if follower == nil || follower.Spec.PodCIDR == "" || internalIP(follower) == "" {
+	if follower == nil || follower.Spec.PodCIDR == "" || InternalIP(follower) == "" {
 		return fmt.Errorf("node %s has no podCIDR or no address", name)
 	}
 	var problems []error
 	for _, peer := range peers {
-		_, err := c.Host.Run(ctx, peer, routeScript(before, follower.Spec.PodCIDR, internalIP(follower)))
+		_, err := c.Host.Run(ctx, peer, routeScript(before, follower.Spec.PodCIDR, InternalIP(follower)))
 		problems = append(problems, err)
 	}
 	_, err = c.Host.Run(ctx, name, rangeScript(podNetwork, follower.Spec.PodCIDR))
@@ -69,7 +69,8 @@ printf '%%s\n' "$new" >%[2]s
 `, now, file)
 }
 
-func internalIP(node *corev1.Node) string {
+// InternalIP returns the internal address of a Node, or "" if it has none.
+func InternalIP(node *corev1.Node) string {
 	for _, address := range node.Status.Addresses {
 		if address.Type == corev1.NodeInternalIP {
 			return address.Address

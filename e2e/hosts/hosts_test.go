@@ -25,6 +25,33 @@ const installerLease = "bulkhead-installer"
 // namedFile is a file of Bulkhead in the configuration of kubeadm, once all hosts have it.
 const namedFile = "/etc/kubernetes/bulkhead/apiserver/authorization.yaml"
 
+const (
+	// hostIsDead is how long a host is dead.
+	hostIsDead = 30 * time.Second
+	// leavesBalancer bounds the time until the load balancer sends no connection to a dead host. On a slow
+	// machine, its checks can be late.
+	leavesBalancer = 20 * time.Second
+)
+
+// hostProcesses are the processes that a dead host does not have. The kernel shortens names to 15
+// characters.
+const hostProcesses = "kube-apiserver etcd kube-controller kube-scheduler node-authorizer node-restrictio"
+
+// killHost ends all of a control-plane host's processes at once, as when it loses its power. The container
+// of the host stays: the engine could give its address to another one.
+func killHost(ctx context.Context, host string) {
+	GinkgoHelper()
+	DeferCleanup(startHost, host)
+	onHost(ctx, host, "systemctl stop kubelet containerd; for p in "+hostProcesses+"; do pkill -9 -x $p; done; "+
+		"! pgrep -x kube-apiserver && ! pgrep -x etcd")
+}
+
+// startHost starts what killHost has stopped.
+func startHost(ctx context.Context, host string) {
+	GinkgoHelper()
+	onHost(ctx, host, "systemctl start containerd kubelet")
+}
+
 // before is what the uninstallation must restore.
 type before struct {
 	kubeadm, objects string
@@ -151,6 +178,35 @@ var _ = Describe("a cluster with three control planes", Serial, Ordered, Label(D
 			Expect(err).NotTo(HaveOccurred())
 			Expect(onHost(ctx, hosts[1].Name, install+" 2>&1")).To(ContainSubstring("Nothing had to be changed"))
 		})
+
+		It("decides while one of its hosts is dead, and again on that host when it is back", Denies("NA-NODE-1"),
+			func(ctx SpecContext) {
+				clients.end()
+				clients.expectNoFailure()
+				dead, alive := &hosts[2], hosts[:2]
+				during := startProbers(ctx)
+				DeferCleanup(during.end)
+				killHost(ctx, dead.Name)
+				// Another host may have to become etcd's leader first.
+				for _, host := range alive {
+					expectServing(ctx, host.Name)
+				}
+				for begun := time.Now(); time.Since(begun) < hostIsDead; time.Sleep(time.Second) {
+					for i := range alive {
+						expectDecides(ctx, &alive[i])
+					}
+				}
+				startHost(ctx, dead.Name)
+				expectServing(ctx, dead.Name)
+				eventuallyHealthy(ctx, alive[0].Name)
+				expectDecides(ctx, dead)
+				during.stop()
+				during.running.Wait()
+				for _, client := range during.balanced {
+					Expect(client.down).To(BeNumerically("<", leavesBalancer), client.String())
+				}
+				clients = startProbers(ctx)
+			})
 
 		It("is removed host by host, and kubeadm's configuration first", Denies("NA-NODE-1"), func(ctx SpecContext) {
 			for i, host := range hosts {

@@ -44,7 +44,7 @@ var _ = Describe("a machine that joins with kubeadm", Serial, Label(Disruptive, 
 			Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
 			after := machine.Join(ctx, token)
 			Expect(after.UID).NotTo(Equal(before.UID))
-			Expect(internalIPOf(after)).NotTo(Equal(internalIPOf(before)))
+			Expect(InternalIP(after)).NotTo(Equal(InternalIP(before)))
 		})
 	})
 
@@ -74,7 +74,7 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 			Eventually(ctx, func() (string, error) {
 				slice, err := suite.Client.DiscoveryV1().EndpointSlices("default").Get(ctx, "kubernetes", metav1.GetOptions{})
 				return slice.String(), err
-			}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainSubstring(internalIPOf(node)),
+			}).WithTimeout(Soon).WithPolling(time.Second).Should(ContainSubstring(InternalIP(node)),
 				"an endpoint of default/kubernetes")
 		})
 
@@ -93,7 +93,7 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 				env := suite.Env()
 				machine.Run(ctx, "systemctl stop kubelet")
 				Expect(suite.Client.CoreV1().Nodes().Delete(ctx, machine.Name, metav1.DeleteOptions{})).To(Succeed())
-				ip := internalIPOf(node)
+				ip := InternalIP(node)
 				claim := func(tweak func(*x509.CertificateRequest)) Request {
 					makeRequest := newCSR(serving, func(_ *Env, r *x509.CertificateRequest) { tweak(r) })
 					request := makeRequest(ctx, env)
@@ -112,14 +112,3 @@ var _ = Describe("a machine that joins the control plane with kubeadm", Serial, 
 					Refusal{By: "NR-CSR-2", Text: `"` + ip + `" is the API server's`})
 			})
 	})
-
-func internalIPOf(node *corev1.Node) string {
-	GinkgoHelper()
-	for _, address := range node.Status.Addresses {
-		if address.Type == corev1.NodeInternalIP {
-			return address.Address
-		}
-	}
-	Fail("node " + node.Name + " has no internal IP")
-	return ""
-}

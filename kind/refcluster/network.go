@@ -5,7 +5,6 @@ package refcluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -71,26 +70,31 @@ func (c *Cluster) nodeNetworks(ctx context.Context, log io.Writer) ([]nodeNetwor
 		if err != nil {
 			return false, err
 		}
-		nodes, err = parseNodeNetworks(out)
-		if want := len(c.nodes()); err == nil && len(nodes) < want {
-			err = fmt.Errorf("%d of %d nodes have registered", len(nodes), want)
-		}
+		nodes, err = parseNodeNetworks(out, c.nodes())
 		return err == nil, err
 	})
 	return nodes, err
 }
 
-func parseNodeNetworks(out string) ([]nodeNetwork, error) {
-	var nodes []nodeNetwork
+// parseNodeNetworks returns the networks of the named nodes. It ignores other Nodes, which a test may
+// have left: no machine is behind them.
+func parseNodeNetworks(out string, names []string) ([]nodeNetwork, error) {
+	lines := map[string][]string{}
 	for line := range strings.Lines(out) {
-		fields := strings.Fields(line)
-		if len(fields) < 3 {
-			return nil, fmt.Errorf("node %q has no podCIDR or no address yet", strings.TrimSpace(line))
+		if fields := strings.Fields(line); len(fields) > 0 {
+			lines[fields[0]] = fields[1:]
 		}
-		nodes = append(nodes, nodeNetwork{name: fields[0], podCIDR: fields[1], address: fields[2]})
 	}
-	if len(nodes) == 0 {
-		return nil, errors.New("no nodes yet")
+	var nodes []nodeNetwork
+	for _, name := range names {
+		fields, registered := lines[name]
+		switch {
+		case !registered:
+			return nil, fmt.Errorf("node %s has not registered yet", name)
+		case len(fields) < 2:
+			return nil, fmt.Errorf("node %s has no podCIDR or no address yet", name)
+		}
+		nodes = append(nodes, nodeNetwork{name: name, podCIDR: fields[0], address: fields[1]})
 	}
 	return nodes, nil
 }

@@ -80,11 +80,13 @@ func TestParseNodeNetworks(t *testing.T) {
 	}{
 		{"two nodes", "a 10.0.0.0/24 172.0.0.1\nb 10.0.1.0/24 172.0.0.2\n",
 			[]nodeNetwork{{"a", "10.0.0.0/24", "172.0.0.1"}, {"b", "10.0.1.0/24", "172.0.0.2"}}},
-		{"a node without a podCIDR is waited for", "a  172.0.0.1\n", nil},
-		{"no node is waited for", "", nil},
+		{"a Node without a machine", "a 10.0.0.0/24 172.0.0.1\ne2e-own\nb 10.0.1.0/24 172.0.0.2\n",
+			[]nodeNetwork{{"a", "10.0.0.0/24", "172.0.0.1"}, {"b", "10.0.1.0/24", "172.0.0.2"}}},
+		{"a node without a podCIDR is waited for", "a  172.0.0.1\nb 10.0.1.0/24 172.0.0.2\n", nil},
+		{"a node that has not registered is waited for", "a 10.0.0.0/24 172.0.0.1\n", nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := parseNodeNetworks(tc.in)
+			got, err := parseNodeNetworks(tc.in, []string{"a", "b"})
 			if (err == nil) != (tc.want != nil) {
 				t.Errorf("error: %v", err)
 			}

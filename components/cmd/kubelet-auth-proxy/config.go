@@ -6,8 +6,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
-	"net/http"
 	"slices"
 	"time"
 
@@ -21,7 +21,10 @@ import (
 // config is the configuration of the program, from valid flags.
 type config struct {
 	options
-	policy  *kubeletauth.Policy
+	policy *kubeletauth.Policy
+	// answerTimeout bounds the time until the kubelet begins to answer.
+	answerTimeout time.Duration
+
 	version uint16
 	suites  []uint16
 }
@@ -30,16 +33,15 @@ type config struct {
 func (o *options) config() (*config, error) {
 	c := &config{options: *o}
 	c.limits.StreamRecheck = o.recheckInterval()
+	// A checkpoint of a large container takes minutes.
+	c.answerTimeout = 10 * time.Minute
 	if c.auditOnly {
 		c.raiseLimits()
 	}
 	problems := o.validate()
-	if o.auditOnly && o.mode != kubeletauth.Compat.String() {
-		problems = append(problems, fmt.Errorf("--audit-only needs --mode=compat, and --mode is %q: the rights that mode "+
-			"strict needs would still be enforced", o.mode))
-	}
 	policy, wrong := o.policy()
 	c.policy, problems = policy, append(problems, wrong...)
+	problems = append(problems, o.validateAuditOnly()...)
 	if policy != nil && o.audit == "" && policy.ModeOf(kubeletauth.RuleAuditLog) != rules.Off {
 		problems = append(problems, errors.New("rule KA-AUDIT-1 needs --audit-log-path; "+
 			"to have no audit log, set --rule-mode=KA-AUDIT-1=off as well"))
@@ -54,20 +56,33 @@ func (o *options) config() (*config, error) {
 	return c, errors.Join(problems...)
 }
 
-// raiseLimits raises the limits that have no finding, so that no request fails which the kubelet
-// would answer. The kubelet ends an answer after four hours (pkg/kubelet/server/server.go) and reads
-// 1 MiB of headers (net/http DefaultMaxHeaderBytes). It has no limits on connections, and on what
-// waits. These limits only bound the memory.
+// raiseLimits raises limits that have no finding, so that requests pass which the kubelet would answer.
+// The kubelet ends an answer after four hours (pkg/kubelet/server/server.go). The limits that stay
+// bound the memory.
 func (c *config) raiseLimits() {
-	const connections, waiting = 1 << 13, 1 << 16
-	c.maxHeaderBytes = max(c.maxHeaderBytes, http.DefaultMaxHeaderBytes)
-	c.requestTimeout = max(c.requestTimeout, 4*time.Hour)
+	const connections, waiting, headers, answer = 1 << 13, 1 << 16, 256 << 10, 4 * time.Hour
+	c.maxHeaderBytes = max(c.maxHeaderBytes, headers)
+	c.requestTimeout, c.answerTimeout = max(c.requestTimeout, answer), answer
 	c.connections.All = max(c.connections.All, connections)
 	c.connections.PerUser = c.connections.All
-	c.connections.New = max(c.connections.New, connections)
-	c.connections.NewPerAddress = c.connections.New
 	c.who.MaxWaiting = max(c.who.MaxWaiting, waiting)
 	c.may.MaxWaiting = max(c.may.MaxWaiting, waiting)
+}
+
+// validateAuditOnly reports the rights and rules that would still be enforced with --audit-only.
+func (o *options) validateAuditOnly() (problems []error) {
+	if !o.auditOnly {
+		return nil
+	}
+	if o.mode != kubeletauth.Compat.String() {
+		problems = append(problems, fmt.Errorf("--audit-only needs --mode=compat, and --mode is %q", o.mode))
+	}
+	for _, id := range slices.Sorted(maps.Keys(o.ruleModes)) {
+		if o.ruleModes[id] == rules.Enforce.String() {
+			problems = append(problems, fmt.Errorf("--audit-only does not allow --rule-mode=%s=%s", id, rules.Enforce))
+		}
+	}
+	return problems
 }
 
 // recheckInterval is the smallest of --stream-recheck-interval and the cache times of answers. So a

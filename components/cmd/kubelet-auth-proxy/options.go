@@ -97,9 +97,9 @@ func (o *options) addDeciding(fs *pflag.FlagSet) {
 		"Modes of single optional rules: ID=off|audit|enforce. Example: KA-EXEC-1=audit. With --mode=strict, the other "+
 			"optional rules are enforced, except KA-AUD-1, which is in audit. With --mode=compat, they are off.")
 	fs.BoolVar(&o.auditOnly, "audit-only", o.auditOnly,
-		"Deny only what the kubelet denies. What the other rules and the limits would deny is in the audit log and in "+
-			"metrics. Needs --mode=compat. Requests with revoked credentials, and the methods CONNECT and TRACE, are still "+
-			"denied.")
+		"Report what the rules about paths, streams and limits would deny, in the audit log and in metrics: the kubelet "+
+			"does not deny it. Requests with revoked credentials are still denied. Some limits stay, because they bound "+
+			"the memory. Needs --mode=compat, and --rule-mode without enforce.")
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
 		"Kubeconfig for the API server. Without it, the program uses the service account of its pod. The identity needs "+
 			"only create on tokenreviews and subjectaccessreviews.")

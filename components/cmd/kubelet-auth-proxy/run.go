@@ -107,7 +107,7 @@ func (p *parts) loadFiles(c *config) (err error) {
 	if p.client, err = proxy.LoadPair("kubelet client", c.kubeletCert, c.kubeletKey); err != nil {
 		return err
 	}
-	p.upstream = proxy.NewUpstream(p.serving, p.client)
+	p.upstream = proxy.NewUpstream(p.serving, p.client, c.answerTimeout)
 	out, err := openAudit(c.audit)
 	if err != nil {
 		return err

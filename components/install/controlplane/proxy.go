@@ -18,7 +18,6 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/install/render"
 	"github.com/bulkhead-k8s/bulkhead/components/install/scope"
 	"github.com/bulkhead-k8s/bulkhead/components/install/staticpod"
-	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
@@ -153,10 +152,6 @@ func (p *plan) sharedModes(have *unstructured.Unstructured) (map[string]string, 
 	command, _, err := unstructured.NestedStringSlice(container, "command")
 	for _, flag := range proxyFlags {
 		modes[flag] = staticpod.FlagValue(command, flag)
-	}
-	// The DaemonSet of an older program has no such flag.
-	if p.Extensions.AuditOnly && modes["mode"] == kubeletauth.Compat.String() {
-		modes["audit-only"] = "true"
 	}
 	return modes, err
 }

@@ -29,7 +29,9 @@ func (w *world) authenticator(caFile string) Authenticator {
 		w.t.Fatal(err)
 	}
 	return authenticatorFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
-		switch {
+		switch listed := w.listed.Load(); {
+		case listed != nil:
+			return nil, false, &authn.Denied{Decision: rules.Decision{Rule: *listed}}
 		case w.revoked.Load():
 			return nil, false, errors.New("revoked")
 		case w.renamed.Load():

@@ -17,25 +17,17 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // onlyAudits is the configuration of an installation in mode audit.
 func onlyAudits(s *settings) { s.mode, s.auditOnly = kubeletauth.Compat, true }
 
-// expectFindings compares the findings of the first event.
-func (w *world) expectFindings(events int, want ...string) {
-	w.t.Helper()
-	if got := w.await(events)[0]; got.Decision != allowed || !slices.Equal(got.Findings, want) {
-		w.t.Errorf("the event has decision %s and findings %v, want %v", got.Decision, got.Findings, want)
-	}
-}
-
-// With AuditOnly, the kubelet gets what it would get without the proxy, as it was sent.
+// With AuditOnly, the kubelet gets what it would get without the proxy. It reads no long body.
 func TestAuditOnlyForwardsWhatNoClientSends(t *testing.T) {
 	const end = "Connection: close\r\n\r\n"
 	large := strings.Repeat("a", maxBody+1)
 	for _, tc := range []struct{ name, text, want, finding string }{
-		{"empty segment", "GET //pods HTTP/1.1\r\nHost: n\r\n" + end, `GET //pods ""`, "KA-PATH-1"},
 		{"dot segment", "GET /pods/%2e%2e/exec HTTP/1.1\r\nHost: n\r\n" + end, `GET /pods/%2e%2e/exec ""`, "KA-PATH-2"},
 		{"encoded slash", "GET /logs/a%2Fb HTTP/1.1\r\nHost: n\r\n" + end, `GET /logs/a%2Fb ""`, "KA-PATH-3"},
 		{"wrong case", "POST /Exec/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: 0\r\n" + end, `POST /Exec/a/b/c ""`,
@@ -45,7 +37,7 @@ func TestAuditOnlyForwardsWhatNoClientSends(t *testing.T) {
 		{"body on GET", "GET /pods HTTP/1.1\r\nHost: n\r\nContent-Length: 2\r\n" + end + "ab", `GET /pods "ab"`,
 			"KA-LIMIT-1"},
 		{"large body", fmt.Sprintf("POST /run/a/b/c HTTP/1.1\r\nHost: n\r\nContent-Length: %d\r\n", len(large)) + end +
-			large, `POST /run/a/b/c "` + large + `"`, "KA-LIMIT-1"},
+			large, `POST /run/a/b/c "` + large[:maxBody] + `"`, "KA-LIMIT-1"},
 		{"other upgrade", "GET /pods HTTP/1.1\r\nHost: n\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n", `GET /pods ""`,
 			"KA-LIMIT-1"},
 	} {
@@ -71,7 +63,7 @@ func TestAuditOnlyForwardsWhatNoClientSends(t *testing.T) {
 func TestAuditOnlyStillNeedsTheRight(t *testing.T) {
 	w := start(t, answering("answer"), onlyAudits)
 	w.decides(only("get", "pods"))
-	for target, want := range map[string]int{"/pods/../exec/a/b/c": http.StatusOK, "//pods": http.StatusForbidden} {
+	for target, want := range map[string]int{"/pods/%2e%2e/exec/a/b/c": http.StatusOK, "/logs%2Fa": http.StatusForbidden} {
 		first, _ := w.raw("GET " + target + " HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
 		if !strings.HasPrefix(first, fmt.Sprintf("HTTP/1.1 %d ", want)) {
 			t.Errorf("%s is answered %q, want %d", target, first, want)
@@ -81,6 +73,49 @@ func TestAuditOnlyStillNeedsTheRight(t *testing.T) {
 		if event.Decision == denied && len(event.Findings) > 0 {
 			t.Errorf("a denied request has findings %v", event.Findings)
 		}
+	}
+}
+
+// The kubelet redirects a request with an unclean path, whatever its user may do. It does not see the
+// request.
+func TestAuditOnlyRedirectsUncleanPaths(t *testing.T) {
+	w := start(t, answering("answer"), onlyAudits)
+	w.decides(only("get", "stats"))
+	for target, want := range map[string]string{
+		"//pods": "/pods", "//pods/?a=b": "/pods/?a=b", "/pods/../exec/a": "/exec/a", "/pods/.": "/pods", "//": "/",
+		"//h/pods": "/h/pods",
+	} {
+		first, all := w.raw("GET " + target + " HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
+		if first != "HTTP/1.1 307 Temporary Redirect" || !strings.Contains(all, "\r\nLocation: "+want+"\r\n") {
+			t.Errorf("%s is answered %q, want a redirect to %s", target, all, want)
+		}
+	}
+	for _, event := range w.await(6) {
+		if event.Decision != allowed || len(event.Findings) != 1 || event.User == "" || event.Status != 307 {
+			t.Errorf("event %+v", event)
+		}
+	}
+	config := w.admin()
+	config.Certificates = nil
+	if got := w.do(w.client(config, false), http.MethodGet, "//pods", nil); got.code != http.StatusUnauthorized {
+		t.Errorf("without a credential, the answer is %d", got.code)
+	}
+	if len(w.reached()) > 0 {
+		t.Errorf("the kubelet saw %s", w.reached()[0].URL)
+	}
+}
+
+// A target without a path stays denied: the kubelet would serve http://h/logs/, which no right was asked
+// for.
+func TestAuditOnlyDeniesATargetWithoutAPath(t *testing.T) {
+	for _, target := range []string{"x:http://h/logs/", "http://h", "x:logs"} {
+		t.Run(target, func(t *testing.T) {
+			w := start(t, answering("answer"), onlyAudits)
+			first, _ := w.raw("GET " + target + " HTTP/1.1\r\nHost: n\r\nConnection: close\r\n\r\n")
+			if first != "HTTP/1.1 400 Bad Request" || len(w.reached()) > 0 {
+				t.Errorf("answered %q, and %d requests reached the kubelet", first, len(w.reached()))
+			}
+		})
 	}
 }
 
@@ -96,7 +131,7 @@ func TestAuditOnlyDeniesTrace(t *testing.T) {
 func TestAuditOnlyHasNoLimits(t *testing.T) {
 	w := start(t, newStreaming(t), func(s *settings) {
 		onlyAudits(s)
-		s.limits.Streams, s.connections.PerUser = 1, 1
+		s.limits.Streams = 1
 	})
 	for range 3 {
 		if _, _, err := w.websocket("/exec/ns/pod/c"); err != nil {
@@ -112,17 +147,6 @@ func TestAuditOnlyHasNoLimits(t *testing.T) {
 			t.Errorf("a further stream has findings %v", event.Findings)
 		}
 	}
-}
-
-func TestAuditOnlyReturnsRedirects(t *testing.T) {
-	w := start(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Location", "/exec/a/b/c")
-		rw.WriteHeader(http.StatusMovedPermanently)
-	}), onlyAudits)
-	if got := w.do(w.client(w.admin(), false), http.MethodGet, "/pods", nil); got.code != http.StatusMovedPermanently {
-		t.Errorf("answered %d %s", got.code, got.body)
-	}
-	w.expectFindings(1, "KA-REDIRECT-1")
 }
 
 // A kubelet asks once about a stream, so a stream continues after its right is revoked.
@@ -156,6 +180,26 @@ func TestAuditOnlyKeepsStreams(t *testing.T) {
 			_ = conn.Close()
 			if got := w.await(2)[1].Findings; !slices.Equal(got, tc.findings) {
 				t.Errorf("the last event has findings %v, want %v", got, tc.findings)
+			}
+		})
+	}
+}
+
+// A credential that was revoked ends a stream in every mode.
+func TestAuditOnlyEndsStreamsOfRevokedCredentials(t *testing.T) {
+	for _, rule := range []rules.ID{kubeletauth.RuleCredential, kubeletauth.RuleRevoked} {
+		t.Run(string(rule), func(t *testing.T) {
+			w := start(t, newStreaming(t), func(s *settings) {
+				onlyAudits(s)
+				s.limits.StreamRecheck = 50 * time.Millisecond
+			})
+			conn, reader, _ := w.upgrade("/exec/ns/pod/c", "")
+			w.listed.Store(&rule)
+			if err := ends(t, conn, reader); err != nil {
+				t.Errorf("not a clean end: %v", err)
+			}
+			if end := w.await(2)[1]; end.Cause != errListed.Error() || len(end.Findings) > 0 {
+				t.Errorf("ended because %q, with findings %v", end.Cause, end.Findings)
 			}
 		})
 	}

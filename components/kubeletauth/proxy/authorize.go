@@ -46,6 +46,11 @@ func (h *Handler) authenticate(rc *requestContext, req *http.Request) *response 
 	}
 	rc.setUser(answer)
 	for _, finding := range findings {
+		// A limit matters only if the request is allowed.
+		if finding.Rule == kubeletauth.RuleLimit {
+			rc.audits = append(rc.audits, finding.Rule)
+			continue
+		}
 		rc.addFinding(finding.Rule)
 	}
 	return nil

@@ -59,9 +59,9 @@ type Config struct {
 	Components map[string]string
 
 	Limits Limits
-	// AuditOnly is true if the proxy denies only what the kubelet denies. Each denial by a rule that a
-	// kubelet does not have becomes a finding: KA-LIMIT-1, KA-PATH-1 to 4, KA-STREAM-1 and
-	// KA-REDIRECT-1. CONNECT and TRACE stay denied, because no path of a kubelet is for them.
+	// AuditOnly is true if denials by KA-LIMIT-1, KA-PATH-1 to 4 and KA-STREAM-1 become findings, because
+	// the kubelet does not have these rules. Connections stay limited. Streams still end when their
+	// credential is revoked.
 	AuditOnly bool
 	// ModeOf returns the mode of the optional rules of this package, KA-AUDIT-1 and KA-LIMIT-2. If
 	// ModeOf is nil, these rules are off.

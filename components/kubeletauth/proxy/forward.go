@@ -35,7 +35,7 @@ func (h *Handler) newReverse() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite:        h.rewrite,
 		Transport:      h.config.Transport,
-		ModifyResponse: h.checkAnswer,
+		ModifyResponse: checkAnswer,
 		ErrorHandler:   h.failed,
 		ErrorLog:       log.New(h.errors, "", 0),
 	}
@@ -68,20 +68,15 @@ func (h *Handler) rewrite(r *httputil.ProxyRequest) {
 
 // checkAnswer rejects answers that would send the client, or its credentials, to another place. It
 // also rejects upgrades that the client did not request.
-func (h *Handler) checkAnswer(answer *http.Response) error {
-	rc, _ := answer.Request.Context().Value(requestKey{}).(*requestContext)
+func checkAnswer(answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized:
 		return errRejected
 	case http.StatusSwitchingProtocols:
+		rc, _ := answer.Request.Context().Value(requestKey{}).(*requestContext)
 		return checkSwitch(answer, rc)
 	}
-	err := checkRedirect(answer)
-	if err != nil && h.config.AuditOnly {
-		rc.addFinding(kubeletauth.RuleRedirect)
-		return nil
-	}
-	return err
+	return checkRedirect(answer)
 }
 
 // checkRedirect allows only redirects to the same place. The owner of a node could make the

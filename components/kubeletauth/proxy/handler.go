@@ -7,6 +7,9 @@ import (
 	"context"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
+	"path"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -86,11 +89,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		refused.write(rc, req)
 		return
 	}
-	if rc.mapping.Component != "" {
+	switch {
+	case rc.redirect != "":
+		rc.Header().Set("Location", rc.redirect)
+		rc.WriteHeader(http.StatusTemporaryRedirect)
+	case rc.mapping.Component != "":
 		h.serveComponent(rc, req)
-		return
+	default:
+		h.forward(rc, req)
 	}
-	h.forward(rc, req)
 }
 
 // decide runs every check, in the kubelet's order: authentication, then authorization for one of
@@ -101,7 +108,7 @@ func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 	if rc.denies(refused) {
 		return refused
 	}
-	if refused := h.mapRights(rc, kubeletauth.Request{
+	if refused := h.mapRights(rc, req.URL, kubeletauth.Request{
 		Method: req.Method, Path: req.URL.Path, RawPath: req.URL.RawPath, Upgrade: upgrade,
 	}); refused != nil {
 		return refused
@@ -109,31 +116,52 @@ func (h *Handler) decide(rc *requestContext, req *http.Request) *response {
 	if refused := h.authenticate(rc, req); refused != nil {
 		return refused
 	}
+	if rc.redirect != "" {
+		rc.addAudits()
+		return nil
+	}
 	if refused := h.authorize(req.Context(), rc); refused != nil {
 		return refused
 	}
 	if refused := h.admit(rc, req.Context()); refused != nil {
 		return refused
 	}
-	for _, rule := range rc.audits {
-		rc.addFinding(rule)
-	}
+	rc.addAudits()
 	h.audit(req.Context(), rc)
 	return rc.readBody(req)
 }
 
-// mapRights sets the rights that the request requires.
-func (h *Handler) mapRights(rc *requestContext, asked kubeletauth.Request) *response {
+// mapRights sets the rights that the request requires. With [Config].AuditOnly, a path that a rule
+// denies gets the kubelet's own answer: a redirect, or what its rights allow.
+func (h *Handler) mapRights(rc *requestContext, target *url.URL, asked kubeletauth.Request) *response {
 	mapping, audited, unmapped := h.config.Map(asked)
-	if unmapped != nil {
-		refused := &response{Decision: *unmapped}
-		if unmapped.Code != http.StatusBadRequest || rc.denies(refused) {
-			return refused
-		}
-		mapping = kubeletauth.MapAsKubelet(asked)
+	if unmapped == nil {
+		rc.setMapping(mapping, audited)
+		return nil
 	}
-	rc.setMapping(mapping, audited)
+	refused := &response{Decision: *unmapped}
+	// A target without a path stays denied. Forwarded, it could name another path to the kubelet.
+	isPath := unmapped.Code == http.StatusBadRequest && strings.HasPrefix(asked.Path, "/")
+	if !isPath || rc.denies(refused) {
+		return refused
+	}
+	rc.setMapping(kubeletauth.MapAsKubelet(asked), kubeletauth.Mapping{})
+	rc.redirect = redirectOf(target)
 	return nil
+}
+
+// redirectOf returns the address to which the kubelet redirects a request with an unclean path, or ""
+// (net/http ServeMux). The kubelet does so for every user.
+func redirectOf(target *url.URL) string {
+	escaped := target.EscapedPath()
+	clean := path.Clean(escaped)
+	if clean != "/" && strings.HasSuffix(escaped, "/") {
+		clean += "/"
+	}
+	if clean == escaped {
+		return ""
+	}
+	return (&url.URL{Path: clean, RawQuery: target.RawQuery}).String()
 }
 
 // admit gives a request a place among the requests of its user. It gives its connection a slot
@@ -157,9 +185,7 @@ func (h *Handler) admit(rc *requestContext, ctx context.Context) *response {
 		}
 	}
 	if c := connectionOf(ctx); c != nil && !c.admitted.Load() && !c.pool.admit(c, rc.user.GetName()) {
-		if refused := overLimit("the user has too many connections"); rc.denies(refused) {
-			return refused
-		}
+		return overLimit("the user has too many connections")
 	}
 	return nil
 }

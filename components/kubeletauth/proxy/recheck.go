@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth"
+	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/authn"
 	"github.com/bulkhead-k8s/bulkhead/components/kubeletauth/reviewclient"
 )
 
@@ -34,8 +35,8 @@ func (l Limits) firstCheck() time.Duration { return min(firstRecheck, l.StreamRe
 func (l Limits) maxAge() time.Duration { return max(min(sharedAnswer, l.StreamRecheck/4), 1) }
 
 // recheck checks access again. If there is no answer, the stream may continue for up to two
-// StreamRecheck intervals since access was last confirmed. With [Config].AuditOnly, it always
-// continues.
+// StreamRecheck intervals since access was last confirmed. With [Config].AuditOnly, only a
+// revoked credential ends it.
 func (s *stream) recheck(now time.Time) error {
 	h := s.request.handler
 	ctx, cancel := context.WithTimeout(s.ctx, recheckTimeout)
@@ -51,7 +52,7 @@ func (s *stream) recheck(now time.Time) error {
 	case errors.Is(err, errUnsure) && (h.config.AuditOnly || now.Sub(s.sure) < 2*h.config.Limits.StreamRecheck):
 		s.check = now.Add(min(recheckAgain, h.config.Limits.StreamRecheck))
 		return nil
-	case h.config.AuditOnly:
+	case h.config.AuditOnly && !errors.Is(err, errListed):
 		// A kubelet asks once, when the stream begins.
 		if !s.audited {
 			s.audited = true
@@ -69,7 +70,7 @@ func recheckOutcome(err error) string {
 		return "kept"
 	case errors.Is(err, errUnsure):
 		return "unsure"
-	case errors.Is(err, errRevoked):
+	case errors.Is(err, errRevoked), errors.Is(err, errListed):
 		return "unauthenticated"
 	default:
 		return "forbidden"
@@ -84,6 +85,10 @@ func (h *Handler) stillAllowed(ctx context.Context, s *stream) error {
 	answer, _, err := h.config.Authenticator.Authenticate(credentials(ctx, s.req))
 	if ctx.Err() != nil || err != nil && h.config.Unsure != nil && h.config.Unsure(err) {
 		return errUnsure
+	}
+	var denied *authn.Denied
+	if errors.As(err, &denied) && (denied.Rule == kubeletauth.RuleCredential || denied.Rule == kubeletauth.RuleRevoked) {
+		return errListed
 	}
 	if err != nil || answer == nil || answer.User == nil || !same(answer.User, rc.user) {
 		return errRevoked

@@ -34,6 +34,8 @@ type requestContext struct {
 	// audits are the rules that would have denied the request so far (Config.AuditOnly). They become
 	// findings if the request is allowed.
 	audits []rules.ID
+	// redirect is the address to which the proxy redirects the client, as the kubelet would, or "".
+	redirect string
 	// release frees the request's place among the user's requests.
 	release func()
 	// stream is not nil if the request can be long-lived.
@@ -73,6 +75,13 @@ func (rc *requestContext) denies(refused *response) bool {
 	return refused != nil
 }
 
+// addAudits adds a finding for each rule that would have denied the request.
+func (rc *requestContext) addAudits() {
+	for _, rule := range rc.audits {
+		rc.addFinding(rule)
+	}
+}
+
 // place takes a place for a client. With [Config].AuditOnly, a request over the limit needs no place.
 func (rc *requestContext) place(ctx context.Context, limiter *webhook.Limiter, client, what string) (release func(),
 	refused *response) {
@@ -80,7 +89,9 @@ func (rc *requestContext) place(ctx context.Context, limiter *webhook.Limiter, c
 	if over == webhook.WithinLimits {
 		return release, nil
 	}
-	if refused := overLimit(what); rc.denies(refused) {
+	refused = overLimit(what)
+	// A kubelet has no metrics of components. And a client that no longer waits is not over a limit.
+	if rc.mapping.Component != "" || ctx.Err() != nil || rc.denies(refused) {
 		return nil, refused
 	}
 	return func() {}, nil

@@ -79,24 +79,24 @@ func mentionsUpgrade(connection []string) bool {
 }
 
 // readBody reads the body of an allowed request, so that the forwarded body has its declared
-// length.
+// length. With [Config].AuditOnly, the length becomes that of the part that was read.
 func (rc *requestContext) readBody(req *http.Request) *response {
 	if req.ContentLength == 0 {
 		req.Body = http.NoBody
 		return nil
 	}
-	// Only with AuditOnly is there such a body here. The kubelet decides how much it reads.
-	if req.ContentLength < 0 || req.ContentLength > maxBody {
-		return nil
-	}
 	control := http.NewResponseController(rc.ResponseWriter)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	body := make([]byte, req.ContentLength)
-	if _, err := io.ReadFull(req.Body, body); err != nil {
-		return malformed(http.StatusBadRequest, "Bad request: the body is shorter than its length, or came too slowly")
-	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, maxBody))
 	_ = control.SetReadDeadline(time.Time{})
-	rc.in.Store(req.ContentLength)
-	req.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil || int64(len(body)) != req.ContentLength {
+		refused := malformed(http.StatusBadRequest, "Bad request: the body is shorter than its length, or came too slowly")
+		// The kubelet reads no body that is longer, and answers without the rest of it.
+		if !rc.handler.config.AuditOnly {
+			return refused
+		}
+	}
+	rc.in.Store(int64(len(body)))
+	req.Body, req.ContentLength, req.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
 	return nil
 }

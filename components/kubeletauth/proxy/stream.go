@@ -17,6 +17,7 @@ import (
 var (
 	errIdle     = errors.New("nothing was sent for too long")
 	errRevoked  = errors.New("the credential no longer authenticates the same user")
+	errListed   = errors.New("the credential is revoked")
 	errAccess   = errors.New("the user no longer has access")
 	errUnsure   = errors.New("the API server did not confirm access for too long")
 	errStopping = errors.New("the proxy is stopping")
@@ -161,7 +162,7 @@ func (s *stream) cause() string {
 }
 
 func endedByProxy(err error) bool {
-	for _, reason := range []error{errIdle, errRevoked, errAccess, errUnsure, errStopping} {
+	for _, reason := range []error{errIdle, errRevoked, errListed, errAccess, errUnsure, errStopping} {
 		if errors.Is(err, reason) {
 			return true
 		}

@@ -16,9 +16,6 @@ import (
 
 const (
 	dialTimeout = 5 * time.Second
-	// answerTimeout bounds the time until the kubelet begins to answer. A checkpoint of a large
-	// container takes minutes.
-	answerTimeout = 10 * time.Minute
 	// upstreamIdle is below the kubelet's own 90 s. So the kubelet does not close a connection at
 	// the moment when the proxy reuses it.
 	upstreamIdle = 80 * time.Second
@@ -45,15 +42,18 @@ type Upstream struct {
 	serving, client *Pair
 	// copyTimeout is how long the kubelet may present a certificate that is not on disk yet.
 	copyTimeout time.Duration
-	current     atomic.Pointer[http.Transport]
+	// answerTimeout bounds the time until the kubelet begins to answer.
+	answerTimeout time.Duration
+	current       atomic.Pointer[http.Transport]
 }
 
 // NewUpstream does not call the kubelet. serving is the kubelet's own serving certificate. Upstream
 // accepts only this certificate, whichever CA signed it, because a pod on the host network can take
 // the kubelet's port while the kubelet is down. client is the proxy's client certificate. Upstream
-// uses new versions of both when their files change.
-func NewUpstream(serving, client *Pair) *Upstream {
-	u := &Upstream{serving: serving, client: client, copyTimeout: copyTimeout}
+// uses new versions of both when their files change. answerTimeout bounds the time until the kubelet
+// begins to answer.
+func NewUpstream(serving, client *Pair, answerTimeout time.Duration) *Upstream {
+	u := &Upstream{serving: serving, client: client, copyTimeout: copyTimeout, answerTimeout: answerTimeout}
 	u.current.Store(u.transport())
 	client.changed = append(client.changed, func() { u.current.Swap(u.transport()).CloseIdleConnections() })
 	return u
@@ -72,7 +72,7 @@ func (u *Upstream) transport() *http.Transport {
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:        u.tls(),
 		TLSHandshakeTimeout:    dialTimeout,
-		ResponseHeaderTimeout:  answerTimeout,
+		ResponseHeaderTimeout:  u.answerTimeout,
 		IdleConnTimeout:        upstreamIdle,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdle,

@@ -88,7 +88,7 @@ func TestTheServingCertificateIsFollowed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			u := NewUpstream(pair, pair)
+			u := NewUpstream(pair, pair, time.Minute)
 			tt.change(dir)
 			pair.reread(t.Context())
 			var got []string
@@ -119,7 +119,7 @@ func TestARenewalIsNoticedInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := NewUpstream(pair, pair)
+	u := NewUpstream(pair, pair, time.Minute)
 	place(t, dir, "p.pem", second)
 	parsed, err := tls.X509KeyPair(second, second)
 	if err != nil {

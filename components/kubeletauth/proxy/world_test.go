@@ -55,6 +55,8 @@ type world struct {
 	// revoked makes authentication fail for every client. renamed gives every client another user
 	// name.
 	revoked, renamed atomic.Bool
+	// listed is the rule that denies every credential as revoked, or nil.
+	listed atomic.Pointer[rules.ID]
 	// tokens are the valid tokens, with their users.
 	tokens sync.Map
 	// seen are the requests that reached the kubelet.
@@ -212,7 +214,7 @@ func (w *world) startProxy(s settings) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.upstream = NewUpstream(serving, proof)
+	w.upstream = NewUpstream(serving, proof, 10*time.Minute)
 	ca, err := dynamiccertificates.NewDynamicCAContentFromFile("client-ca", caFile)
 	if err != nil {
 		t.Fatal(err)
