@@ -74,7 +74,7 @@ env: ## eval "$(make env)" sets PATH, KUBECONFIG and DOCKER_HOST for a shell
 	@$(REFCLUSTER) env
 
 .PHONY: demo
-demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen certificate on the cluster that is up, in-tree beside hardened (four minutes)
+demo: ## make demo [DEMO_FLAGS='--pace=0.5 --no-color']: the story of one stolen certificate on the cluster that is up, in-tree beside hardened (three minutes)
 	@go build -o _output/bin/demo ./scripts/demo && exec _output/bin/demo $(DEMO_FLAGS)
 
 ##@ The proof

@@ -19,9 +19,9 @@ const width = 80
 // The pauses at pace 1.
 const (
 	keystroke = 8 * time.Millisecond
-	beat      = 600 * time.Millisecond
+	beat      = 500 * time.Millisecond
 	// reading is the time to read one character of a text.
-	reading = 16 * time.Millisecond
+	reading = 14 * time.Millisecond
 )
 
 type color string
