@@ -137,7 +137,7 @@ var _ = Describe("audit mode", Serial, Ordered, Label(Disruptive, OnHost, OnWork
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit"), findings{"NR-LABEL-1": nodePool,
 			"NR-TAINT-1": startupTaint, "NR-PODIP-1": node, "NR-MIRROR-2": node, "NA-DEFAULT": "",
 			"NA-SECRET-1": "system:node:" + suite.Worker, "KA-CLOG-1": agent.User, "KA-LOOPBACK-1": "loopbackClients: allow",
-			"NS-POD-1": nodescope.ModeAnnotation + ": audit", "KA-PATH-1": agent.User, "KA-REDIRECT-1": agent.User})
+			"NS-POD-1": nodescope.ModeAnnotation + ": audit", "KA-PATH-1": agent.User})
 		expectFindings(suite.OnControlPlane(ctx, "bulkhead audit --audit-log="+auditLogSince(ctx, started)), findings{
 			"NR-LABEL-1": nodePool, "NR-TAINT-1": startupTaint, "NR-PODIP-1": node, "NR-MIRROR-2": node,
 			"stale-token": "extendExpiration", "KA-VAP-1": agent.User})

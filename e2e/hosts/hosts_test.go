@@ -43,7 +43,7 @@ func killHost(ctx context.Context, host string) {
 	GinkgoHelper()
 	DeferCleanup(startHost, host)
 	onHost(ctx, host, "systemctl stop kubelet containerd; for p in "+hostProcesses+"; do pkill -9 -x $p; done; "+
-		"! pgrep -x kube-apiserver && ! pgrep -x etcd")
+		"timeout 10 sh -c 'while pgrep -x \"kube-apiserver|etcd\" >/dev/null; do sleep 0.2; done'")
 }
 
 // startHost starts what killHost has stopped.
