@@ -66,7 +66,7 @@ func hostDisruptions() []disruption {
 			name:   "one of three control-plane hosts stopped",
 			broken: "One of three control-plane hosts is stopped and started again. Clients use the load balancer.",
 			long:   time.Minute, unfit: needsThree,
-			onlyLong: "it needs the cluster of `make ha`",
+			onlyLong: "it needs the cluster of `make ha`; e2e/hosts ends all processes of one of three hosts",
 			begin:    func(ctx context.Context) { docker(ctx, "stop", "--time=10", suite.ControlPlane) },
 			repair: func(ctx context.Context) {
 				docker(ctx, "start", suite.ControlPlane)
