@@ -120,8 +120,8 @@ func (o *outcome) FailureMessage(actual any) string {
 	if !ok {
 		return fmt.Sprintf("%v is not an Answer", actual)
 	}
-	return fmt.Sprintf("expected\n    %s\n    as %s\nto %s, but %v:\n    answer: %d %s\n    review: allowed=%v, reason %q, error %q",
-		a.Request, a.User, o.wanted, o.wrong, a.Code, a.Message, a.Allowed, a.Reason, a.ReviewError)
+	return fmt.Sprintf("expected\n    %s\n    as %s\nto %s, but %v:\n    answer: %d %s\n    review: allowed=%v, "+
+		"reason %q, error %q", a.Request, a.User, o.wanted, o.wrong, a.Code, a.Message, a.Allowed, a.Reason, a.ReviewError)
 }
 
 // NegatedFailureMessage implements Gomega's matcher.

@@ -62,40 +62,41 @@ func TestValidFlags(t *testing.T) {
 
 func TestInvalidFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"--bind-addresses=192.0.2.1":                                         "--node-name is empty",
-		"--node-name=n":                                                      "--bind-addresses is empty",
-		"--node-name=n --bind-addresses=0.0.0.0":                             `--bind-addresses is ["0.0.0.0"]`,
-		"--node-name=n --bind-addresses=::":                                  `--bind-addresses is ["::"]`,
-		"--node-name=n --bind-addresses=node":                                `--bind-addresses is ["node"]`,
-		enough + " --kubelet-address=192.0.2.1:10250":                        "want a loopback address",
-		enough + " --kubelet-address=127.0.0.1":                              "want a loopback address",
-		enough + " --secure-port=0":                                          "--secure-port is 0",
-		enough + " --health-port=70000":                                      "--health-port is 70000",
-		enough + " --mode=loose":                                             `--mode: invalid mode "loose"`,
-		enough + " --rule-mode=KA-NONE-1=off":                                `--rule-mode: there is no rule "KA-NONE-1"`,
-		enough + " --rule-mode=KA-AUTH-1=off":                                "KA-AUTH-1 is always enforced",
-		enough + " --tls-min-version=VersionSSL":                             "--tls-min-version",
-		enough + " --tls-cipher-suites=NONE":                                 "--tls-cipher-suites",
-		enough + " --tls-cert-file=":                                         "--tls-cert-file is empty",
-		enough + " --kubelet-client-key=":                                    "--kubelet-client-key is empty",
-		enough + " --max-header-bytes=1":                                     "--max-header-bytes is 1",
-		enough + " --max-connections=1":                                      "limit on connections is 1 and on those of a user 2400",
-		enough + " --max-new-connections=1":                                  "limit on new connections is 1 and on those of an address 128",
-		enough + " --new-connection-timeout=0":                               "limit on the time that a connection is new is 0s",
-		enough + " --header-timeout=0":                                       "--header-timeout is 0s",
-		enough + " --request-timeout=0":                                      "--request-timeout is 0s",
-		enough + " --drain-timeout=-1s":                                      "--drain-timeout is -1s",
-		enough + " --shutdown-timeout=0":                                     "--shutdown-timeout is 0s",
-		enough + " --max-streams-per-user=0":                                 "limit on streams of a user is 0",
-		enough + " --streaming-connection-idle-timeout=0":                    "limit on a stream's time without bytes is 0s",
-		enough + " --authorization-mode=Maybe":                               "--authorization-mode is",
-		enough + " --client-crl-expired=maybe":                               "--client-crl-expired is",
-		enough + " --logging-format=xml":                                     "logging:",
-		enough + " argument":                                                 "unknown command",
-		enough + " --secure-port=0 --header-timeout=0":                       "--header-timeout is 0s",
-		enough + " --health-port=0 --authorization-mode=No":                  "--health-port is 0",
-		enough + " --audit-only":                                             "--audit-only needs --mode=compat",
-		enough + " --mode=compat --audit-only --rule-mode=KA-EXEC-1=enforce": "does not allow --rule-mode=KA-EXEC-1=enforce",
+		"--bind-addresses=192.0.2.1":                        "--node-name is empty",
+		"--node-name=n":                                     "--bind-addresses is empty",
+		"--node-name=n --bind-addresses=0.0.0.0":            `--bind-addresses is ["0.0.0.0"]`,
+		"--node-name=n --bind-addresses=::":                 `--bind-addresses is ["::"]`,
+		"--node-name=n --bind-addresses=node":               `--bind-addresses is ["node"]`,
+		enough + " --kubelet-address=192.0.2.1:10250":       "want a loopback address",
+		enough + " --kubelet-address=127.0.0.1":             "want a loopback address",
+		enough + " --secure-port=0":                         "--secure-port is 0",
+		enough + " --health-port=70000":                     "--health-port is 70000",
+		enough + " --mode=loose":                            `--mode: invalid mode "loose"`,
+		enough + " --rule-mode=KA-NONE-1=off":               `--rule-mode: there is no rule "KA-NONE-1"`,
+		enough + " --rule-mode=KA-AUTH-1=off":               "KA-AUTH-1 is always enforced",
+		enough + " --tls-min-version=VersionSSL":            "--tls-min-version",
+		enough + " --tls-cipher-suites=NONE":                "--tls-cipher-suites",
+		enough + " --tls-cert-file=":                        "--tls-cert-file is empty",
+		enough + " --kubelet-client-key=":                   "--kubelet-client-key is empty",
+		enough + " --max-header-bytes=1":                    "--max-header-bytes is 1",
+		enough + " --max-connections=1":                     "limit on connections is 1 and on those of a user 2400",
+		enough + " --max-new-connections=1":                 "limit on new connections is 1 and on those of an address 128",
+		enough + " --new-connection-timeout=0":              "limit on the time that a connection is new is 0s",
+		enough + " --header-timeout=0":                      "--header-timeout is 0s",
+		enough + " --request-timeout=0":                     "--request-timeout is 0s",
+		enough + " --drain-timeout=-1s":                     "--drain-timeout is -1s",
+		enough + " --shutdown-timeout=0":                    "--shutdown-timeout is 0s",
+		enough + " --max-streams-per-user=0":                "limit on streams of a user is 0",
+		enough + " --streaming-connection-idle-timeout=0":   "limit on a stream's time without bytes is 0s",
+		enough + " --authorization-mode=Maybe":              "--authorization-mode is",
+		enough + " --client-crl-expired=maybe":              "--client-crl-expired is",
+		enough + " --logging-format=xml":                    "logging:",
+		enough + " argument":                                "unknown command",
+		enough + " --secure-port=0 --header-timeout=0":      "--header-timeout is 0s",
+		enough + " --health-port=0 --authorization-mode=No": "--health-port is 0",
+		enough + " --audit-only":                            "--audit-only needs --mode=compat",
+
+		enough + " --mode=compat --audit-only --rule-mode=KA-EXEC-1=enforce": "does not allow --rule-mode=KA-EXEC-1",
 	} {
 		t.Run(args, func(t *testing.T) {
 			if _, err := parse(args); err == nil || !strings.Contains(err.Error(), want) {
@@ -111,9 +112,9 @@ func TestAuditOnlyRaisesLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.maxHeaderBytes != 256<<10 || c.answerTimeout != 4*time.Hour || c.requestTimeout != 4*time.Hour || c.connections.All != 100_000 ||
-		c.connections.PerUser != 100_000 || c.connections.New != 256 || c.may.MaxWaiting != 1<<16 ||
-		c.who.MaxWaiting != 1<<16 {
+	if c.maxHeaderBytes != 256<<10 || c.answerTimeout != 4*time.Hour || c.requestTimeout != 4*time.Hour ||
+		c.connections.All != 100_000 || c.connections.PerUser != 100_000 || c.connections.New != 256 ||
+		c.may.MaxWaiting != 1<<16 || c.who.MaxWaiting != 1<<16 {
 		t.Errorf("limits %+v", *c)
 	}
 	if c, err = parse(enough + " --mode=compat"); err != nil || c.maxHeaderBytes != 32<<10 {

@@ -57,8 +57,8 @@ func (p *plan) printNodes() {
 	if p.Extensions.AuditOnly {
 		p.Logf("Mode audit: requests that Bulkhead would deny are only reported.\n" +
 			"On the host of every node, one after the other, as root: bulkhead node install\n" +
-			"After a week, on this host, as root: bulkhead audit -o installation >enforce.yaml, and check each setting in it.\n" +
-			"Then, on every control-plane host: bulkhead install --config=enforce.yaml, and on every node bulkhead node " +
+			"After a week, on this host, as root: bulkhead audit -o installation >enforce.yaml, and check each setting in it." +
+			"\nThen, on every control-plane host: bulkhead install --config=enforce.yaml, and on every node bulkhead node " +
 			"install again")
 		return
 	}
