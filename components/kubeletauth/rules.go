@@ -135,16 +135,14 @@ var beforeRules = []rules.Rule{
 			"list does not undo a revocation, also after a restart.",
 		Source: "Bulkhead: \"Kubelet Authentication / Authorization\" (design-proposals-archive), Future Work; RFC " +
 			"5280 section 6.3",
-		Extension:  true,
-		Configured: true,
+		Extension: true,
 	},
 	{
 		ID: RuleCredential,
 		Description: "A request gets a 401 if the cluster's list of revoked credentials has the ID of its credential " +
 			"(the SHA-256 of a client certificate, or the ID of a token), or the node that is its user.",
-		Source:     "Bulkhead: the kubelet knows no revocation; the ID is that of KEP-4193",
-		Extension:  true,
-		Configured: true,
+		Source:    "Bulkhead: the kubelet knows no revocation; the ID is that of KEP-4193",
+		Extension: true,
 	},
 	{
 		ID: RuleAudience,

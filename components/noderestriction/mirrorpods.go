@@ -90,7 +90,11 @@ func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, pol
 	pod *corev1.Pod) *rules.Decision {
 	namespace, err := r.config.Cluster.Namespace(ctx, q.GetNamespace())
 	if err != nil {
-		return policyOn(q, policy, q.raw(mirrorNamespace, err))
+		refused := policyOn(q, policy, q.raw(mirrorNamespace, err))
+		if refused == nil && len(pod.Labels) > 0 {
+			refused = policyOn(q, policy, q.raw(mirrorLabels, err))
+		}
+		return refused
 	}
 	if policy.RequireNamespace {
 		if value, has := namespace.Annotations[mirrorAllowed]; !has || value == "false" {

@@ -12,7 +12,8 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Modes returns one mode for all optional rules of this component. See [rules.Modes].
+// Modes returns the modes of this component's rules, with one mode for all optional rules. See
+// [rules.Modes].
 func Modes(mode rules.Mode) map[rules.ID]rules.Mode { return rules.Modes(Rules, mode) }
 
 // anyOn reports whether one of the rules in the table is not off.

@@ -107,7 +107,7 @@ func (r *Restriction) reviewNodeCreate(ctx context.Context, q *request) *rules.D
 			return denied
 		}
 	}
-	if forbidden := forbiddenLabels(nil, node.Labels); !q.labelsConfigured() && len(forbidden) > 0 {
+	if forbidden := forbiddenLabels(nil, node.Labels); !q.labelsReplaced(labelsOnCreate) && len(forbidden) > 0 {
 		if denied := q.enforced(q.forbid(nodeLabels,
 			fmt.Sprintf("node %q is not allowed to set the following labels: %s", q.node,
 				strings.Join(forbidden, ", ")))); denied != nil {
@@ -164,7 +164,7 @@ func checkOwners(q *request, old, node *corev1.Node) *rules.Decision {
 
 func checkLabels(q *request, old, node *corev1.Node) *rules.Decision {
 	forbidden := forbiddenLabels(old.Labels, node.Labels)
-	if q.labelsConfigured() || len(forbidden) == 0 {
+	if q.labelsReplaced(labelsOnUpdate) || len(forbidden) == 0 {
 		return nil
 	}
 	return q.forbid(nodeLabels, "is not allowed to modify labels: "+strings.Join(forbidden, ", "))

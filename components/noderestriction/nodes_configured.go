@@ -58,7 +58,12 @@ var labelsByKubelet = map[string]bool{
 	"beta.kubernetes.io/arch":           true,
 }
 
-// labelsConfigured reports whether the operator's list of labels replaces upstream's fixed policy.
+// labelsReplaced reports whether the operator's list of labels replaces upstream's fixed policy. A list
+// that is audited by itself, with by, replaces nothing: its rule denies nothing.
+func (q *request) labelsReplaced(by rules.Rule) bool {
+	return q.labelsConfigured() && (q.auditOnly || q.modeOf(by.ID) == rules.Enforce)
+}
+
 func (q *request) labelsConfigured() bool {
 	return q.configuration != nil && q.configuration.AllowedLabels != nil
 }
@@ -85,11 +90,14 @@ func (r *Restriction) reviewRegistration(ctx context.Context, q *request, node *
 	if refused := reviewNewLabels(q, node); refused != nil {
 		return refused
 	}
-	remembered, refused := r.remembered(ctx, q)
-	if refused != nil {
+	remembered, err := r.remembered(ctx, q)
+	if err != nil {
+		return q.withoutHistory(node, err)
+	}
+	if refused := q.enforced(checkAllowedTaints(q, node, remembered)); refused != nil {
 		return refused
 	}
-	if refused := q.enforced(reviewNewTaints(q, node, remembered)); refused != nil {
+	if refused := q.enforced(checkManyTaints(q, node, remembered)); refused != nil {
 		return refused
 	}
 	if refused := q.enforced(reviewMachine(q, node)); refused != nil {

@@ -72,16 +72,31 @@ var taintsByThemselves = map[string]bool{
 
 // remembered returns the recorded taints that are still marked as sticky, and those of them that a
 // Node was registered with.
-func (r *Restriction) remembered(ctx context.Context, q *request) (kept NodeHistory, refused *rules.Decision) {
+func (r *Restriction) remembered(ctx context.Context, q *request) (kept NodeHistory, err error) {
 	if q.configuration.StickyTaints == nil {
 		return NodeHistory{}, nil
 	}
 	memory, err := r.config.Cluster.History(ctx, q.node)
 	if err != nil {
-		return NodeHistory{}, q.unknown(stickyRequired,
-			fmt.Errorf("looking up the taints of node %q before: %w", q.node, err))
+		return NodeHistory{}, fmt.Errorf("looking up the taints of node %q before: %w", q.node, err)
 	}
 	return NodeHistory{Taints: q.stillSticky(memory.Taints), InitialTaints: q.stillSticky(memory.InitialTaints)}, nil
+}
+
+// withoutHistory denies a registration by the first enforced rule that needs the recorded taints. If
+// there is none, it checks the machine table.
+func (q *request) withoutHistory(node *corev1.Node, err error) *rules.Decision {
+	refused := q.enforced(q.unknown(stickyRequired, err))
+	if refused == nil && q.configuration.AllowedTaints != nil {
+		refused = q.enforced(q.unknown(taintsOnCreate, err))
+	}
+	if refused == nil {
+		refused = q.enforced(q.unknown(stickyMany, err))
+	}
+	if refused == nil {
+		refused = q.enforced(reviewMachine(q, node))
+	}
+	return refused
 }
 
 func (q *request) stillSticky(taints []corev1.Taint) []corev1.Taint {
@@ -100,8 +115,25 @@ func (q *request) unknown(r rules.Rule, err error) *rules.Decision {
 	return q.raw(r, errors.New(err.Error()))
 }
 
-func reviewNewTaints(q *request, node *corev1.Node, remembered NodeHistory) *rules.Decision {
+func checkAllowedTaints(q *request, node *corev1.Node, remembered NodeHistory) *rules.Decision {
 	var forbidden []string
+	for _, taint := range node.Spec.Taints {
+		if !has(remembered.Taints, taint) && !mayRegisterWith(q.configuration, q.machine(), taint) {
+			forbidden = append(forbidden, taint.Key)
+		}
+	}
+	if len(forbidden) == 0 {
+		return nil
+	}
+	slices.Sort(forbidden)
+	return q.forbid(taintsOnCreate,
+		fmt.Sprintf("node %q is not allowed to set the following taints: %s", q.node, some(slices.Compact(forbidden))))
+}
+
+func checkManyTaints(q *request, node *corev1.Node, remembered NodeHistory) *rules.Decision {
+	if q.configuration.StickyTaints == nil {
+		return nil
+	}
 	fresh, marked := 0, 0
 	for _, taint := range node.Spec.Taints {
 		if has(remembered.Taints, taint) {
@@ -113,17 +145,6 @@ func reviewNewTaints(q *request, node *corev1.Node, remembered NodeHistory) *rul
 		if q.configuration.StickyTaints.Has(taint.Key) {
 			marked++
 		}
-		if !mayRegisterWith(q.configuration, q.machine(), taint) {
-			forbidden = append(forbidden, taint.Key)
-		}
-	}
-	if len(forbidden) > 0 {
-		slices.Sort(forbidden)
-		return q.forbid(taintsOnCreate,
-			fmt.Sprintf("node %q is not allowed to set the following taints: %s", q.node, some(slices.Compact(forbidden))))
-	}
-	if q.configuration.StickyTaints == nil {
-		return nil
 	}
 	if fresh > mostOwnTaints {
 		return q.forbid(stickyMany,
@@ -165,7 +186,7 @@ func (r *Restriction) reviewRemembered(ctx context.Context, q *request, node *co
 		return nil
 	}
 	_, err := r.config.Cluster.Node(ctx, q.node)
-	if err == nil && q.auditOnly {
+	if err == nil && q.modeOf(stickyRequired.ID) != rules.Enforce {
 		return nil
 	}
 	if err == nil {

@@ -27,8 +27,9 @@ type request struct {
 	// exempted says which of the [Exemptable] rules do not apply to the user. If it is nil, all
 	// apply.
 	exempted func(rules.ID) bool
-	// auditOnly is [Config].AuditOnly.
+	// auditOnly and modes are [Config].AuditOnly and [Config].Modes.
 	auditOnly bool
+	modes     map[rules.ID]rules.Mode
 	// configuration is the operator's policy. It is nil if there is none.
 	configuration *configuration.Configuration
 	// row is the node's row in the machine table, once hasRow is true.
@@ -86,14 +87,25 @@ func (q *request) raw(r rules.Rule, err error) *rules.Decision {
 	return &rules.Decision{Rule: r.ID, Message: text, Status: &status}
 }
 
-// enforced returns the denial of a rule that has no mode. If the installation only audits, it reports
+// enforced returns the denial of a rule that is not optional. If the rule is only audited, it reports
 // the denial and returns nil, so that the next check runs.
 func (q *request) enforced(denied *rules.Decision) *rules.Decision {
-	if denied == nil || !q.auditOnly {
+	if denied == nil || q.modeOf(denied.Rule) == rules.Enforce {
 		return denied
 	}
 	q.audit(denied)
 	return nil
+}
+
+// modeOf returns the mode of a rule that is not optional.
+func (q *request) modeOf(id rules.ID) rules.Mode {
+	if mode, has := q.modes[id]; has {
+		return mode
+	}
+	if q.auditOnly {
+		return rules.Audit
+	}
+	return rules.Enforce
 }
 
 // audit reports a rule that would have denied the request.

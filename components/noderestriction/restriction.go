@@ -23,7 +23,8 @@ type Config struct {
 	Authorizer Authorizer
 	// Features should start from [DefaultFeatures]. In the zero value, all features are off.
 	Features Features
-	// Modes are the modes of the optional rules. A rule that is not in the map is off.
+	// Modes are the modes of the rules that have one. An optional rule that is not in the map is off.
+	// Every other rule that is not in the map is enforced.
 	Modes map[rules.ID]rules.Mode
 	// Configuration returns the operator's current policy. It may be nil and may return nil. In
 	// both cases upstream's fixed policy applies.
@@ -77,7 +78,7 @@ func (r *Restriction) ReviewExempting(ctx context.Context, a admission.Attribute
 	if node != "" && !r.concerns(of) {
 		return rules.Decision{Effect: rules.Allow}
 	}
-	q := request{Attributes: a, node: node, exempted: exempted, auditOnly: r.config.AuditOnly}
+	q := request{Attributes: a, node: node, exempted: exempted, auditOnly: r.config.AuditOnly, modes: r.config.Modes}
 	if r.config.Configuration != nil {
 		q.configuration = r.config.Configuration()
 	}

@@ -4,6 +4,7 @@
 package noderestriction
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -130,7 +131,27 @@ func run(t *testing.T, r *Restriction, rows []row) {
 			t.Helper()
 			row.check(t, r.Review(t.Context(), row.write))
 			row.checkAudited(t, r)
+			row.checkOneAudited(t, r)
 		})
+	}
+}
+
+// checkOneAudited reviews the write with a Restriction that audits only the rule that denies it. It
+// must report the rule, or deny by another one.
+func (row row) checkOneAudited(t *testing.T, r *Restriction) {
+	t.Helper()
+	if rule, _ := rules.Find(Rules, row.by); !rule.HasMode() {
+		return
+	}
+	config := r.config
+	config.Modes = maps.Clone(config.Modes)
+	if config.Modes == nil {
+		config.Modes = map[rules.ID]rules.Mode{}
+	}
+	config.Modes[row.by] = rules.Audit
+	got := New(config).Review(t.Context(), row.write)
+	if got.Rule == row.by || got.Allowed() && !slices.Contains(got.Audited(), row.by) {
+		t.Errorf("%s in audit: denied by %q, reported %v", row.by, got.Rule, got.Audited())
 	}
 }
 

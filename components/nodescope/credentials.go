@@ -145,9 +145,8 @@ var credentialRevoked = rules.Rule{
 	Description: "Every request of an account with a scope is denied, in every mode of the scope, if the ID of " +
 		"its token is in the cluster's list of revoked credentials. If it may impersonate its node, requests as the " +
 		"node are not: they come without the ID. Deletion of the pod ends both.",
-	Source:     "Bulkhead: a token ends early only with its pod, secret or account; the ID is that of KEP-4193",
-	Extension:  true,
-	Configured: true,
+	Source:    "Bulkhead: a token ends early only with its pod, secret or account; the ID is that of KEP-4193",
+	Extension: true,
 }
 
 // decideCredential denies a request whose credential is revoked. For all others, revoked is

@@ -72,9 +72,9 @@ func modeIn(p controlplane.Profile, set controlplane.Extensions, r rules.Rule) s
 		return "no proxy"
 	case r.Configured && p == controlplane.Parity:
 		return "no configuration"
-	case r.Configured:
+	case r.Configured && set.Modes(p)[r.ID] == rules.Enforce:
 		return "as configured"
-	case r.Optional:
+	case r.HasMode():
 		return set.Modes(p)[r.ID].String()
 	}
 	return "always"

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// Mode says whether an optional rule is off, audited or enforced.
+// Mode says whether a rule is off, audited or enforced.
 type Mode uint8
 
-// The modes of an optional rule. The zero value is Off.
+// The modes of a rule. The zero value is Off.
 const (
 	// Off: the rule is not checked.
 	Off Mode = iota

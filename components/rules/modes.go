@@ -10,27 +10,32 @@ import (
 	"strings"
 )
 
-// Modes returns one mode for all optional rules of a table. If that mode is Enforce, the rules with
-// [Rule.Audited] get Audit.
+// Modes returns the modes of all rules of a table that have one, when the operator sets one mode for
+// all optional rules. See [Rule.Among].
 func Modes(table []Rule, mode Mode) map[ID]Mode {
 	modes := map[ID]Mode{}
 	for _, r := range table {
-		if r.Optional {
+		if r.HasMode() {
 			modes[r.ID] = r.Among(mode)
 		}
 	}
 	return modes
 }
 
-// Among returns the mode of an optional rule when the operator sets one mode for all rules.
+// Among returns the mode of a rule when the operator sets one mode for all optional rules. A rule with
+// [Rule.Configured] is enforced, whatever this mode is. A rule with [Rule.Audited] is audited instead
+// of enforced.
 func (r Rule) Among(all Mode) Mode {
-	if r.Audited && all == Enforce {
+	switch {
+	case r.Configured:
+		return Enforce
+	case r.Audited && all == Enforce:
 		return Audit
 	}
 	return all
 }
 
-// ParseModes returns the mode of every optional rule of a table. A rule that is named in single
+// ParseModes returns the modes of all rules of a table that have one. A rule that is named in single
 // gets the mode from there. Every other rule gets its mode from all, as in [Modes]. ParseModes
 // reports every problem, in the order of the IDs.
 func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]Mode, problems []error) {
@@ -40,7 +45,7 @@ func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", id, err))
 		}
-		if err := checkOptional(table, ID(id)); err != nil {
+		if err := checkHasMode(table, ID(id), mode); err != nil {
 			problems = append(problems, err)
 			continue
 		}
@@ -49,19 +54,22 @@ func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]
 	return modes, problems
 }
 
-func checkOptional(table []Rule, id ID) error {
-	if r, ok := Find(table, id); !ok {
-		return fmt.Errorf("there is no rule %q: optional are %s", id, optionalIDs(table))
-	} else if !r.Optional {
-		return fmt.Errorf("%s is always enforced: optional are %s", id, optionalIDs(table))
+func checkHasMode(table []Rule, id ID, mode Mode) error {
+	switch r, ok := Find(table, id); {
+	case !ok:
+		return fmt.Errorf("there is no rule %q: the rules with a mode are %s", id, idsWithMode(table))
+	case !r.HasMode():
+		return fmt.Errorf("%s is always enforced: the rules with a mode are %s", id, idsWithMode(table))
+	case r.Configured && mode == Off:
+		return fmt.Errorf("%s cannot be off: use audit, or remove the setting that it is about", id)
 	}
 	return nil
 }
 
-func optionalIDs(table []Rule) string {
+func idsWithMode(table []Rule) string {
 	var ids []string
 	for _, r := range table {
-		if r.Optional {
+		if r.HasMode() {
 			ids = append(ids, string(r.ID))
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 func TestParseModes(t *testing.T) {
 	table := []Rule{{ID: "XX-A-1", Optional: true}, {ID: "XX-A-2"}, {ID: "XX-B-1", Optional: true}}
-	const optional = "optional are XX-A-1, XX-B-1"
+	configured := []Rule{{ID: "XX-A-1", Optional: true}, {ID: "XX-C-1", Configured: true}}
+	const optional = "the rules with a mode are XX-A-1, XX-B-1"
 	for _, tc := range []struct {
 		name     string
 		table    []Rule
@@ -35,8 +36,13 @@ func TestParseModes(t *testing.T) {
 			map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce},
 			[]string{`there is no rule "": ` + optional, `there is no rule "XX-Z-1": ` + optional,
 				`there is no rule "xx-a-1": ` + optional}},
+		{"an audit of a configured rule", configured, Off, map[string]string{"XX-C-1": "audit"},
+			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Audit}, nil},
+		{"a configured rule that is off", configured, Off, map[string]string{"XX-C-1": "off"},
+			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Enforce},
+			[]string{"XX-C-1 cannot be off: use audit, or remove the setting that it is about"}},
 		{"no optional rules", nil, Enforce, map[string]string{"XX-A-1": "off"}, map[ID]Mode{},
-			[]string{`there is no rule "XX-A-1": optional are none`}},
+			[]string{`there is no rule "XX-A-1": the rules with a mode are none`}},
 	} {
 		t.Run("an administrator who asks for "+tc.name, func(t *testing.T) {
 			got, problems := ParseModes(tc.table, tc.all, tc.single)

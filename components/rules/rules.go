@@ -30,16 +30,20 @@ type Rule struct {
 	// checked against them.
 	Extension bool
 	// Optional is true for an extension that an administrator can enforce, audit or switch off (see
-	// [Mode]). Other rules are always enforced.
+	// [Mode]), with all optional rules or by its ID.
 	Optional bool
 	// Configured is true for an extension that applies only where the operator's configuration
-	// enables it.
+	// enables it. There it is enforced, unless an administrator sets its mode to Audit.
 	Configured bool
 	// Audited is true for an optional rule that is enforced only if the operator names it. If the
 	// operator enforces all rules, this one is audited, because it denies requests that clusters
 	// commonly make (docs/differences.md).
 	Audited bool
 }
+
+// HasMode reports whether an administrator can set the mode of the rule by its ID. Other rules are
+// always enforced.
+func (r Rule) HasMode() bool { return r.Optional || r.Configured }
 
 // Reason returns the text that a caller sees: the text, which is upstream's where upstream has one,
 // then the ID in brackets. For an empty text it returns only the ID in brackets, as in decisions

@@ -42,7 +42,7 @@ func Options(id rules.ID, setting auditreport.Setting) []Option {
 			options = append(options, Option{Text: text})
 		}
 	}
-	if rule.Optional && !strings.Contains(string(id), "-REVOKE-") {
+	if rule.HasMode() && !strings.Contains(string(id), "-REVOKE-") {
 		options = append(options, Option{Command: fmt.Sprintf("bulkhead install --rule-mode=%s=audit", id)})
 	}
 	return options

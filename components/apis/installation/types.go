@@ -61,12 +61,13 @@ type ServiceAccountTokens struct {
 	ExtendExpiration bool `json:"extendExpiration,omitempty"`
 }
 
-// Rules has the modes of the optional rules.
+// Rules has the modes of the rules.
 type Rules struct {
 	// Mode is the mode of all optional rules: off, audit or enforce. The default is enforce in
 	// hardened and off in parity.
 	Mode string `json:"mode,omitempty"`
-	// Modes are the modes of single rules, by ID.
+	// Modes are the modes of single rules, by ID: off, audit or enforce for an optional rule, audit or
+	// enforce for a rule of the nodePolicy. All other rules follow the mode of the installation.
 	Modes map[string]string `json:"modes,omitempty"`
 	// TerminatedPodGrace is how long a node keeps its rights for a pod that has ended. The default is
 	// 30s.

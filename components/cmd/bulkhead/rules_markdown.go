@@ -40,7 +40,7 @@ Values of *in force*:
   bulkhead install change the mode. A rule with audit in hardened is enforced only if a flag names
   it.
 - **as configured**: the [Configuration](configuration.md) has a field for it. parity has **no
-  configuration**.
+  configuration**. --rule-mode can set such a rule to audit.
 - **with node scope**: if [node scope](node-scope.md) is installed.
 - **no proxy**: the rule needs kubelet-auth-proxy, which parity does not have.
 `

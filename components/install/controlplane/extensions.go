@@ -165,8 +165,8 @@ func (b Extensions) FailurePolicy() string {
 	return "Fail: while node-restriction is unavailable, the writes of nodes that it checks are denied"
 }
 
-// Modes returns the mode of every optional rule with the profile. It ignores invalid settings, which
-// Validate reports.
+// Modes returns the modes of all rules that have one, with the profile. It ignores invalid settings,
+// which Validate reports.
 func (b Extensions) Modes(p Profile) map[rules.ID]rules.Mode {
 	mode, err := rules.ParseMode(cmp.Or(b.Mode, p.ExtensionMode().String()))
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 const (
@@ -37,14 +38,14 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules := noderestriction.New(noderestriction.Config{
-		Cluster: clusterOf{in: in}, Features: noderestriction.DefaultFeatures(),
+	restriction := noderestriction.New(noderestriction.Config{
+		Cluster: clusterOf{in: in}, Features: noderestriction.DefaultFeatures(), Modes: configuredModes(in),
 		Configuration: func() *configuration.Configuration { return in.Policy },
 	})
 	var findings []Finding
 	refused := 0
 	for i := range pods {
-		d := rules.Review(ctx, madeAnew(&pods[i]))
+		d := restriction.Review(ctx, madeAnew(&pods[i]))
 		if d.Allowed() || withoutNode(ctx, in, &pods[i]) {
 			continue
 		}
@@ -61,6 +62,17 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 			fmt.Sprintf("%d of %d would be denied: their static pods run on, but the API does not show them after a restart. "+
 				"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into "+
 				"mirrorPods.allowedAnnotations of node-restriction's configuration", refused, len(pods))}), nil
+}
+
+// configuredModes returns the modes of the policy's rules. The optional rules stay off: they ask for what
+// [clusterOf] does not answer.
+func configuredModes(in Input) map[rules.ID]rules.Mode {
+	modes := maps.Clone(in.Modes)
+	maps.DeleteFunc(modes, func(id rules.ID, _ rules.Mode) bool {
+		rule, _ := rules.Find(noderestriction.Rules, id)
+		return !rule.Configured
+	})
+	return modes
 }
 
 // withoutNode reports whether the pod's Node was deleted. Then no kubelet creates the mirror pod again, and

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // staticPod returns the mirror pod of a static pod on node cp-0, with edits.
@@ -118,6 +119,24 @@ func TestManyMirrorPodsAreCounted(t *testing.T) {
 	findings, err := mirrorPodFindings(t.Context(), Input{Client: fake.NewClientset(objects...), Policy: policy})
 	if err != nil || len(findings) != mostNamed+1 ||
 		!strings.HasPrefix(findings[mostNamed].Detail, "30 of 30 would be denied") {
+		t.Errorf("it finds %v, %v", findings, err)
+	}
+}
+
+// A rule for mirror pods that only audits denies none. The others still do.
+func TestAuditedMirrorPodRuleDeniesNone(t *testing.T) {
+	in := Input{Policy: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce,
+		RequireNamespace: true, DeniedLabelKeys: configuration.NewKeys("k8s-app")}},
+		Modes: map[rules.ID]rules.Mode{"NR-MIRROR-1": rules.Audit, "NR-MIRROR-2": rules.Audit, "NR-MIRROR-6": rules.Audit,
+			"NR-POD-11": rules.Enforce}}
+	in.Client = fake.NewClientset(controlPlane("cp-0"), namespaceWith("default", nil), staticPod("default", "web"))
+	if findings, err := mirrorPodFindings(t.Context(), in); err != nil || len(findings) != 1 || findings[0].Level != OK {
+		t.Errorf("it finds %v, %v", findings, err)
+	}
+	in.Client = fake.NewClientset(controlPlane("cp-0"), namespaceWith("default", nil),
+		staticPod("default", "web", label("k8s-app")))
+	if findings, err := mirrorPodFindings(t.Context(), in); err != nil || len(findings) != 2 ||
+		!strings.Contains(findings[0].Detail, "NR-MIRROR-3") {
 		t.Errorf("it finds %v, %v", findings, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 const (
@@ -54,11 +55,11 @@ func nodePolicyFindings(ctx context.Context, in Input) ([]Finding, error) {
 		return []Finding{{OK, nodePolicyCheck,
 			fmt.Sprintf("the policy allows what the kubelets of all %d Nodes set", nodes)}}, nil
 	}
-	return printed(groups), nil
+	return printed(in, groups), nil
 }
 
 // printed returns the certain problems first, then those of most Nodes.
-func printed(groups map[nodeProblem]*examples) []Finding {
+func printed(in Input, groups map[nodeProblem]*examples) []Finding {
 	problems := make([]nodeProblem, 0, len(groups))
 	for problem := range groups {
 		problems = append(problems, problem)
@@ -75,9 +76,18 @@ func printed(groups map[nodeProblem]*examples) []Finding {
 				len(problems)-mostNamed)
 			return append(findings, Finding{problem.level, nodePolicyCheck, more})
 		}
-		findings = append(findings, Finding{problem.level, nodePolicyCheck, problem.detail(groups[problem].String())})
+		findings = append(findings, in.found(problem, groups[problem].String()))
 	}
 	return findings
+}
+
+// found returns a warning if the rule that denies only audits.
+func (in Input) found(p nodeProblem, nodes string) Finding {
+	rule := ruleOf[p.remedy]
+	if in.Modes[rule] != rules.Audit {
+		return Finding{p.level, nodePolicyCheck, p.detail(nodes)}
+	}
+	return Finding{Warn, nodePolicyCheck, fmt.Sprintf("before you enforce %s: %s", rule, p.detail(nodes))}
 }
 
 // keysBy are denied keys, by remedy and by whether the kubelet has certainly set them.
@@ -131,7 +141,7 @@ func levelOf(by owner) Level {
 func addLabels(in Input, node *corev1.Node, owners fieldOwners, reported []string, denied keysBy) {
 	upstream := noderestriction.LabelsDenied(nil, node.Name, node.Labels)
 	configured := in.Policy != nil && in.Policy.AllowedLabels != nil
-	fixed := !configured || in.Profile != "parity"
+	fixed := !configured || in.Profile != "parity" || in.Modes[ruleOf[allowLabel]] == rules.Audit
 	for _, key := range upstream {
 		// A kubelet refuses to start with such a key in --node-labels. So without its name in
 		// managedFields, another client has set the label.

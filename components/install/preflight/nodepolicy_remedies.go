@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bulkhead-k8s/bulkhead/components/apis/installation"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // remedy is what an administrator does about a label or a taint that is denied.
@@ -20,6 +21,12 @@ const (
 	changeMachineLabel remedy = "machines"
 	registerWithTaint  remedy = "registerWithTaints"
 )
+
+// ruleOf are the rules that deny.
+var ruleOf = map[remedy]rules.ID{
+	allowLabel: "NR-LABEL-1", allowTaint: "NR-TAINT-1", setByAdministrator: "NR-NODE-3", changeMachineLabel: "NR-MACHINE-2",
+	registerWithTaint: "NR-MACHINE-1",
+}
 
 // detail describes the problem, its cause and the setting that solves it.
 func (p nodeProblem) detail(nodes string) string {
@@ -36,17 +43,17 @@ func (p nodeProblem) detail(nodes string) string {
 			"[NR-MACHINE-1]: add it to registerWithTaints of the KubeletConfiguration, or change nodePolicy.machines",
 			nodes, p.listed())
 	case allowTaint:
-		return p.allow("taint", "registerWithTaints of the KubeletConfiguration", "NR-TAINT-1", nodes)
+		return p.allow("taint", "registerWithTaints of the KubeletConfiguration", nodes)
 	default:
-		return p.allow("label", "the kubelet's --node-labels", "NR-LABEL-1", nodes)
+		return p.allow("label", "the kubelet's --node-labels", nodes)
 	}
 }
 
-func (p nodeProblem) allow(what, source, rule, nodes string) string {
+func (p nodeProblem) allow(what, source, nodes string) string {
 	return fmt.Sprintf("%s %s of node %s: %s, and the policy denies it to a node that registers [%s]. To allow it, add "+
 		"this to nodePolicy in the Installation, next to the entries that it has: `%s`. If it has no nodePolicy, first "+
 		"append what `bulkhead config print --node-policy` prints. Or remove it from %s", what, p.listed(), nodes,
-		p.cause(what), rule, p.setting(), source)
+		p.cause(what), ruleOf[p.remedy], p.setting(), source)
 }
 
 // cause does not claim what managedFields do not show.

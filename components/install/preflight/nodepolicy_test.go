@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 // workerNode returns a Node with edits.
@@ -171,4 +172,15 @@ func TestManySetsOfKeysAreCounted(t *testing.T) {
 	if err != nil || len(findings) != mostNamed+1 || !strings.HasPrefix(findings[mostNamed].Detail, "5 more sets") {
 		t.Errorf("got %v, %v", findings, err)
 	}
+}
+
+// A rule that only audits breaks nothing. The finding says so, and has the setting.
+func TestAuditedNodePolicyWarns(t *testing.T) {
+	in := Input{Client: fake.NewClientset(workerNode("n1", nodeLabel("example.com/rack", "a", "kubelet"))),
+		Policy: strictPolicy(), Profile: "hardened", Modes: map[rules.ID]rules.Mode{"NR-LABEL-1": rules.Enforce}}
+	findings, err := nodePolicyFindings(t.Context(), in)
+	wantOne(t, findings, err, Fail, "`nodePolicy: {allowedLabels: [\"example.com/rack\"]}`")
+	in.Modes["NR-LABEL-1"] = rules.Audit
+	findings, err = nodePolicyFindings(t.Context(), in)
+	wantOne(t, findings, err, Warn, "before you enforce NR-LABEL-1: label example.com/rack of node n1: the kubelet set it")
 }

@@ -60,7 +60,7 @@ type Input struct {
 	OtherAdmission string
 	// Policy is the future configuration of node-restriction. It is nil if there is none.
 	Policy *configuration.Configuration
-	// Modes are the modes of the optional rules.
+	// Modes are the modes of the rules that have one.
 	Modes map[rules.ID]rules.Mode
 	// GuardsKubelets is true if kubelet-auth-proxy is to be installed. KubeletClient is the user
 	// name of kube-apiserver at the kubelets.

@@ -13,7 +13,7 @@ import (
 	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
-// Extensions contains the values of the flags for the modes of optional rules.
+// Extensions contains the values of the flags for the modes of rules.
 type Extensions struct {
 	Mode      string
 	RuleModes map[string]string
@@ -44,14 +44,14 @@ func DefaultExtensions() Extensions {
 func (b *Extensions) Add(fs *pflag.FlagSet, about, example string) {
 	fs.StringVar(&b.Mode, "beyond-upstream", b.Mode, about)
 	fs.Var(cliflag.NewMapStringString(&b.RuleModes), "rule-mode",
-		"Modes of single optional rules: ID=off|audit|enforce. Example: "+example+
-			". The other optional rules have the mode of --beyond-upstream.")
+		"Modes of single rules: ID=off|audit|enforce. Example: "+example+". The other optional rules have the mode of "+
+			"--beyond-upstream. Rules of the operator's configuration can be audited, but not off.")
 	fs.BoolVar(&b.AuditOnly, "audit-only", b.AuditOnly,
 		"Deny nothing: report each denial by log and metric. This also applies to rules without a mode and to "+
 			"the limits on requests. Only requests with revoked credentials are denied.")
 }
 
-// Modes returns the mode of each rule in the table, and all errors in the flags.
+// Modes returns the modes of the rules in the table that have one, and all errors in the flags.
 func (b *Extensions) Modes(table []rules.Rule) (modes map[rules.ID]rules.Mode, problems []error) {
 	all, err := rules.ParseMode(b.Mode)
 	if err != nil {
