@@ -32,7 +32,7 @@ func foundOnce(ctx SpecContext, id rules.ID, tweak func(*corev1.Node)) {
 }
 
 // An operator tries two rules of the node policy in audit. All other rules are enforced.
-var _ = Describe("a rule of the node policy that is audited", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow),
+var _ = Describe("a rule of the node policy in audit", Serial, Ordered, Label(Disruptive, OnHost, OnHardened, Slow),
 	func() {
 		BeforeAll(func(ctx SpecContext) {
 			suite.Configure(ctx, strings.Replace(narrow, "allowedLabels: []", "allowedLabels: [e2e.bulkhead.dev/free]", 1))

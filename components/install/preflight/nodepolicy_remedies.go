@@ -24,8 +24,8 @@ const (
 
 // ruleOf are the rules that deny.
 var ruleOf = map[remedy]rules.ID{
-	allowLabel: "NR-LABEL-1", allowTaint: "NR-TAINT-1", setByAdministrator: "NR-NODE-3", changeMachineLabel: "NR-MACHINE-2",
-	registerWithTaint: "NR-MACHINE-1",
+	allowLabel: "NR-LABEL-1", allowTaint: "NR-TAINT-1", setByAdministrator: "NR-NODE-3",
+	changeMachineLabel: "NR-MACHINE-2", registerWithTaint: "NR-MACHINE-1",
 }
 
 // detail describes the problem, its cause and the setting that solves it.
