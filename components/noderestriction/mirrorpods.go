@@ -90,7 +90,10 @@ func (r *Restriction) reviewMirrorNamespace(ctx context.Context, q *request, pol
 	pod *corev1.Pod) *rules.Decision {
 	namespace, err := r.config.Cluster.Namespace(ctx, q.GetNamespace())
 	if err != nil {
-		refused := policyOn(q, policy, q.raw(mirrorNamespace, err))
+		var refused *rules.Decision
+		if policy.RequireNamespace {
+			refused = policyOn(q, policy, q.raw(mirrorNamespace, err))
+		}
 		if refused == nil && len(pod.Labels) > 0 {
 			refused = policyOn(q, policy, q.raw(mirrorLabels, err))
 		}

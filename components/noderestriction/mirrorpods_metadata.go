@@ -102,8 +102,8 @@ func (r *Restriction) checkMirrorLabels(ctx context.Context, q *request, policy 
 		switch {
 		case listed[key], policy.AllowedLabelKeys.Has(key),
 			policy.UnrestrictedPrefix && strings.HasPrefix(key, unrestrictedPrefix):
-		case policy.DeniedLabelKeys.Has(key):
-			// checkDeniedLabels has already reported it, if the gate only warns.
+		case policy.DeniedLabelKeys.Has(key) && (q.auditOnly || policy.Gate == configuration.Warn):
+			// checkDeniedLabels has already reported it.
 		case key == corev1.LabelTopologyZone || key == corev1.LabelTopologyRegion:
 			topology = append(topology, key)
 		default:

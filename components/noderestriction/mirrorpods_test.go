@@ -168,14 +168,29 @@ func TestMirrorPodIsDeniedIfTheLookupFails(t *testing.T) {
 	failing := aCluster()
 	failing.err = errors.New("timeout")
 	pod := aMirrorPod("me", func(p *corev1.Pod) { p.Labels = keys("a") })
-	for _, q := range []*request{
-		{Attributes: mirror(pod.Labels), node: "me",
-			configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce}}},
+	for _, tc := range []struct {
+		required bool
+		audited  rules.ID
+		by       string
+	}{
+		{required: true, by: "NR-MIRROR-1"},
+		{required: true, audited: "NR-MIRROR-1", by: "NR-MIRROR-2"},
+		{required: true, audited: "NR-MIRROR-2", by: "NR-MIRROR-1"},
+		{by: "NR-MIRROR-2"},
+		{audited: "NR-MIRROR-1", by: "NR-MIRROR-2"},
+		{audited: "NR-MIRROR-2"},
 	} {
+		q := &request{Attributes: mirror(pod.Labels), node: "me",
+			modes: map[rules.ID]rules.Mode{tc.audited: rules.Audit},
+			configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce,
+				RequireNamespace: tc.required}}}
 		refused := restrict(failing).reviewMirrorPodMetadata(t.Context(), q, pod)
-		if refused == nil || refused.Status.Code != 500 ||
-			!strings.HasSuffix(refused.Status.Message, "timeout [NR-MIRROR-1]") {
-			t.Errorf("got %+v", refused)
+		switch {
+		case tc.by == "" && refused != nil, tc.by != "" && refused == nil:
+			t.Errorf("%+v: got %+v", tc, refused)
+		case refused != nil && (refused.Status.Code != 500 ||
+			!strings.HasSuffix(refused.Status.Message, "timeout ["+tc.by+"]")):
+			t.Errorf("%+v: got %+v", tc, refused)
 		}
 	}
 	noNodes := listing("b")
@@ -186,5 +201,23 @@ func TestMirrorPodIsDeniedIfTheLookupFails(t *testing.T) {
 	if refused := restrict(noNodes).reviewMirrorPodMetadata(t.Context(), q, pod); refused == nil ||
 		refused.Status.Message != `nodes "me" not found [NR-MIRROR-2]` {
 		t.Errorf("got %+v", refused)
+	}
+}
+
+// A key that is denied in every namespace is also one that the namespace does not list.
+func TestDeniedLabelInAuditMustStillBeListed(t *testing.T) {
+	for list, by := range map[string]rules.ID{"a": "NR-MIRROR-2", "a,k8s-app": ""} {
+		pod := aMirrorPod("me", func(p *corev1.Pod) { p.Labels = keys("a", "k8s-app") })
+		q := &request{Attributes: mirror(pod.Labels), node: "me",
+			modes: map[rules.ID]rules.Mode{"NR-MIRROR-3": rules.Audit},
+			configuration: &configuration.Configuration{MirrorPods: configuration.MirrorPods{Gate: configuration.Enforce,
+				DeniedLabelKeys: configuration.NewKeys("k8s-app")}}}
+		refused := restrict(listing(list)).reviewMirrorPodMetadata(t.Context(), q, pod)
+		if by == "" && refused != nil || by != "" && (refused == nil || refused.Rule != by) {
+			t.Errorf("a namespace that lists %s: %+v, want %q", list, refused, by)
+		}
+		if len(q.findings) != 1 || q.findings[0].Rule != "NR-MIRROR-3" {
+			t.Errorf("a namespace that lists %s: found %v", list, q.findings)
+		}
 	}
 }

@@ -83,14 +83,15 @@ func (r *Restriction) remembered(ctx context.Context, q *request) (kept NodeHist
 	return NodeHistory{Taints: q.stillSticky(memory.Taints), InitialTaints: q.stillSticky(memory.InitialTaints)}, nil
 }
 
-// withoutHistory denies a registration by the first enforced rule that needs the recorded taints. If
-// there is none, it checks the machine table.
+// withoutHistory denies a registration by the first enforced rule whose decision depends on the
+// recorded taints. If there is none, it checks the machine table.
 func (q *request) withoutHistory(node *corev1.Node, err error) *rules.Decision {
 	refused := q.enforced(q.unknown(stickyRequired, err))
-	if refused == nil && q.configuration.AllowedTaints != nil {
+	if refused == nil && checkAllowedTaints(q, node, NodeHistory{}) != nil {
 		refused = q.enforced(q.unknown(taintsOnCreate, err))
 	}
-	if refused == nil {
+	marked := func(taint corev1.Taint) bool { return q.configuration.StickyTaints.Has(taint.Key) }
+	if refused == nil && (checkManyTaints(q, node, NodeHistory{}) != nil || slices.ContainsFunc(node.Spec.Taints, marked)) {
 		refused = q.enforced(q.unknown(stickyMany, err))
 	}
 	if refused == nil {

@@ -45,7 +45,7 @@ func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", id, err))
 		}
-		if err := checkHasMode(table, ID(id), mode); err != nil {
+		if err := checkHasMode(table, ID(id), err == nil && mode == Off); err != nil {
 			problems = append(problems, err)
 			continue
 		}
@@ -54,13 +54,13 @@ func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]
 	return modes, problems
 }
 
-func checkHasMode(table []Rule, id ID, mode Mode) error {
+func checkHasMode(table []Rule, id ID, off bool) error {
 	switch r, ok := Find(table, id); {
 	case !ok:
 		return fmt.Errorf("there is no rule %q: the rules with a mode are %s", id, idsWithMode(table))
 	case !r.HasMode():
 		return fmt.Errorf("%s is always enforced: the rules with a mode are %s", id, idsWithMode(table))
-	case r.Configured && mode == Off:
+	case r.Configured && off:
 		return fmt.Errorf("%s cannot be off: use audit, or remove the setting that it is about", id)
 	}
 	return nil

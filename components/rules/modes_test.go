@@ -41,6 +41,8 @@ func TestParseModes(t *testing.T) {
 		{"a configured rule that is off", configured, Off, map[string]string{"XX-C-1": "off"},
 			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Enforce},
 			[]string{"XX-C-1 cannot be off: use audit, or remove the setting that it is about"}},
+		{"an invalid mode of a configured rule", configured, Off, map[string]string{"XX-C-1": "on"},
+			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Off}, []string{`XX-C-1: invalid mode "on": use off, audit or enforce`}},
 		{"no optional rules", nil, Enforce, map[string]string{"XX-A-1": "off"}, map[ID]Mode{},
 			[]string{`there is no rule "XX-A-1": the rules with a mode are none`}},
 	} {

@@ -43,7 +43,12 @@ func Options(id rules.ID, setting auditreport.Setting) []Option {
 		}
 	}
 	if rule.HasMode() && !strings.Contains(string(id), "-REVOKE-") {
-		options = append(options, Option{Command: fmt.Sprintf("bulkhead install --rule-mode=%s=audit", id)})
+		command := fmt.Sprintf("bulkhead install --rule-mode=%s=audit", id)
+		if id == "NR-STICKY-1" {
+			// NR-STICKY-2 would deny the later writes of a node that registers without its taints.
+			command += ",NR-STICKY-2=audit"
+		}
+		options = append(options, Option{Command: command})
 	}
 	return options
 }

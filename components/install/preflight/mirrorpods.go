@@ -38,30 +38,46 @@ func mirrorPodFindings(ctx context.Context, in Input) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
+	denied, audited, count := reviewMirrorPods(ctx, in, pods)
+	switch findings := slices.Concat(denied, audited); {
+	case len(findings) == 0:
+		return []Finding{{OK, mirrorPodsCheck, fmt.Sprintf("all %d would be admitted", len(pods))}}, nil
+	case count == 0:
+		return findings, nil
+	default:
+		return append(findings,
+			Finding{Fail, mirrorPodsCheck,
+				fmt.Sprintf("%d of %d would be denied: their static pods run on, but the API does not show them after a restart. "+
+					"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into "+
+					"mirrorPods.allowedAnnotations of node-restriction's configuration", count, len(pods))}), nil
+	}
+}
+
+// reviewMirrorPods returns the first denials, the first findings of rules that only audit, and how many
+// pods would be denied.
+func reviewMirrorPods(ctx context.Context, in Input, pods []corev1.Pod) (denied, audited []Finding, count int) {
 	restriction := noderestriction.New(noderestriction.Config{
 		Cluster: clusterOf{in: in}, Features: noderestriction.DefaultFeatures(), Modes: configuredModes(in),
 		Configuration: func() *configuration.Configuration { return in.Policy },
 	})
-	var findings []Finding
-	refused := 0
 	for i := range pods {
 		d := restriction.Review(ctx, madeAnew(&pods[i]))
-		if d.Allowed() || withoutNode(ctx, in, &pods[i]) {
+		if d.Allowed() && len(d.Findings) == 0 || withoutNode(ctx, in, &pods[i]) {
 			continue
 		}
-		if refused++; refused <= mostNamed {
-			findings = append(findings,
+		for _, found := range d.Findings[:min(len(d.Findings), mostNamed-len(audited))] {
+			audited = append(audited, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("before you enforce %s: in namespace %s, pod %s: "+
+				"%.600s", found.Rule, pods[i].Namespace, pods[i].Name, found.Message)})
+		}
+		if d.Allowed() {
+			continue
+		}
+		if count++; count <= mostNamed {
+			denied = append(denied,
 				Finding{Fail, mirrorPodsCheck, fmt.Sprintf("in namespace %s, %.600s", pods[i].Namespace, d.Status.Message)})
 		}
 	}
-	if refused == 0 {
-		return []Finding{{OK, mirrorPodsCheck, fmt.Sprintf("all %d would be admitted", len(pods))}}, nil
-	}
-	return append(findings,
-		Finding{Fail, mirrorPodsCheck,
-			fmt.Sprintf("%d of %d would be denied: their static pods run on, but the API does not show them after a restart. "+
-				"`bulkhead mirror-labels` prints the annotations that their namespaces need; keys of annotations belong into "+
-				"mirrorPods.allowedAnnotations of node-restriction's configuration", refused, len(pods))}), nil
+	return denied, audited, count
 }
 
 // configuredModes returns the modes of the policy's rules. The optional rules stay off: they ask for what

@@ -5,6 +5,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,13 +131,16 @@ func TestAuditedMirrorPodRuleDeniesNone(t *testing.T) {
 		Modes: map[rules.ID]rules.Mode{"NR-MIRROR-1": rules.Audit, "NR-MIRROR-2": rules.Audit, "NR-MIRROR-6": rules.Audit,
 			"NR-POD-11": rules.Enforce}}
 	in.Client = fake.NewClientset(controlPlane("cp-0"), namespaceWith("default", nil), staticPod("default", "web"))
-	if findings, err := mirrorPodFindings(t.Context(), in); err != nil || len(findings) != 1 || findings[0].Level != OK {
+	if findings, err := mirrorPodFindings(t.Context(), in); err != nil || len(findings) != 2 ||
+		slices.ContainsFunc(findings, func(f Finding) bool {
+			return f.Level != Warn || !strings.HasPrefix(f.Detail, "before you enforce NR-MIRROR-")
+		}) {
 		t.Errorf("it finds %v, %v", findings, err)
 	}
 	in.Client = fake.NewClientset(controlPlane("cp-0"), namespaceWith("default", nil),
 		staticPod("default", "web", label("k8s-app")))
 	if findings, err := mirrorPodFindings(t.Context(), in); err != nil || len(findings) != 2 ||
-		!strings.Contains(findings[0].Detail, "NR-MIRROR-3") {
+		findings[0].Level != Fail || !strings.Contains(findings[0].Detail, "NR-MIRROR-3") {
 		t.Errorf("it finds %v, %v", findings, err)
 	}
 }

@@ -66,7 +66,7 @@ func printed(in Input, groups map[nodeProblem]*examples) []Finding {
 	}
 	slices.SortFunc(problems, func(a, b nodeProblem) int {
 		// FAIL is before WARN in the alphabet.
-		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(groups[b].count, groups[a].count),
+		return cmp.Or(cmp.Compare(in.levelOf(a), in.levelOf(b)), cmp.Compare(groups[b].count, groups[a].count),
 			cmp.Compare(a.remedy, b.remedy), cmp.Compare(a.keys, b.keys))
 	})
 	var findings []Finding
@@ -74,20 +74,30 @@ func printed(in Input, groups map[nodeProblem]*examples) []Finding {
 		if i == mostNamed {
 			more := fmt.Sprintf("%d more sets of keys are denied; change the settings above, then run this again",
 				len(problems)-mostNamed)
-			return append(findings, Finding{problem.level, nodePolicyCheck, more})
+			return append(findings, Finding{in.levelOf(problem), nodePolicyCheck, more})
 		}
 		findings = append(findings, in.found(problem, groups[problem].String()))
 	}
 	return findings
 }
 
-// found returns a warning if the rule that denies only audits.
 func (in Input) found(p nodeProblem, nodes string) Finding {
-	rule := ruleOf[p.remedy]
-	if in.Modes[rule] != rules.Audit {
-		return Finding{p.level, nodePolicyCheck, p.detail(nodes)}
+	detail := p.detail(nodes)
+	if in.audits(p.remedy) {
+		detail = fmt.Sprintf("before you enforce %s: %s", ruleOf[p.remedy], detail)
 	}
-	return Finding{Warn, nodePolicyCheck, fmt.Sprintf("before you enforce %s: %s", rule, p.detail(nodes))}
+	return Finding{in.levelOf(p), nodePolicyCheck, detail}
+}
+
+// audits reports whether the rule that denies only audits.
+func (in Input) audits(r remedy) bool { return in.Modes[ruleOf[r]] == rules.Audit }
+
+// levelOf returns Warn if the rule that denies only audits.
+func (in Input) levelOf(p nodeProblem) Level {
+	if in.audits(p.remedy) {
+		return Warn
+	}
+	return p.level
 }
 
 // keysBy are denied keys, by remedy and by whether the kubelet has certainly set them.
@@ -116,6 +126,9 @@ func problemsOf(in Input, node *corev1.Node) []nodeProblem {
 			denied.add(level, changeMachineLabel, key)
 		}
 	}
+	if in.audits(changeMachineLabel) {
+		labels = nil // other rules still deny them
+	}
 	addLabels(in, node, owners, labels, denied)
 	addTaints(in, node, owners, denied)
 	for _, taint := range missing {
@@ -141,7 +154,7 @@ func levelOf(by owner) Level {
 func addLabels(in Input, node *corev1.Node, owners fieldOwners, reported []string, denied keysBy) {
 	upstream := noderestriction.LabelsDenied(nil, node.Name, node.Labels)
 	configured := in.Policy != nil && in.Policy.AllowedLabels != nil
-	fixed := !configured || in.Profile != "parity" || in.Modes[ruleOf[allowLabel]] == rules.Audit
+	fixed := !configured || in.Profile != "parity" || in.audits(allowLabel)
 	for _, key := range upstream {
 		// A kubelet refuses to start with such a key in --node-labels. So without its name in
 		// managedFields, another client has set the label.
