@@ -90,8 +90,10 @@ func (q *request) withoutHistory(node *corev1.Node, err error) *rules.Decision {
 	if refused == nil && checkAllowedTaints(q, node, NodeHistory{}) != nil {
 		refused = q.enforced(q.unknown(taintsOnCreate, err))
 	}
-	marked := func(taint corev1.Taint) bool { return q.configuration.StickyTaints.Has(taint.Key) }
-	if refused == nil && (checkManyTaints(q, node, NodeHistory{}) != nil || slices.ContainsFunc(node.Spec.Taints, marked)) {
+	marked := slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool {
+		return q.configuration.StickyTaints.Has(taint.Key)
+	})
+	if refused == nil && (marked || checkManyTaints(q, node, NodeHistory{}) != nil) {
 		refused = q.enforced(q.unknown(stickyMany, err))
 	}
 	if refused == nil {

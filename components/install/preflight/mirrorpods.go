@@ -66,8 +66,9 @@ func reviewMirrorPods(ctx context.Context, in Input, pods []corev1.Pod) (denied,
 			continue
 		}
 		for _, found := range d.Findings[:min(len(d.Findings), mostNamed-len(audited))] {
-			audited = append(audited, Finding{Warn, mirrorPodsCheck, fmt.Sprintf("before you enforce %s: in namespace %s, pod %s: "+
-				"%.600s", found.Rule, pods[i].Namespace, pods[i].Name, found.Message)})
+			audited = append(audited,
+				Finding{Warn, mirrorPodsCheck, fmt.Sprintf("before you enforce %s: in namespace %s, pod %s: %.600s", found.Rule,
+					pods[i].Namespace, pods[i].Name, found.Message)})
 		}
 		if d.Allowed() {
 			continue
