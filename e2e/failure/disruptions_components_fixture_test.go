@@ -145,11 +145,14 @@ const (
 )
 
 // removeProxy takes away the files of the worker's proxy, and replaces its pod: a running pod has
-// mounted the directory.
+// mounted the directory. It waits until the old pod no longer serves. After a restart of the API server,
+// the kubelet sees the deletion some seconds later.
 func removeProxy(ctx context.Context) {
 	GinkgoHelper()
+	serving := onWorker(ctx, "pgrep -x kubelet-auth-pr | tr '\\n' ' '")
 	onWorker(ctx, "test -e "+proxyAside+" || mv "+proxyFiles+" "+proxyAside)
 	deleteProxy(ctx)
+	onWorker(ctx, "timeout 120 sh -c 'for pid in "+serving+"; do while test -e /proc/$pid; do sleep 0.1; done; done'")
 }
 
 func restoreProxy(ctx context.Context) {
