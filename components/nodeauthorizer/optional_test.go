@@ -102,8 +102,8 @@ func TestAnAllowanceIsNotReadLive(t *testing.T) {
 }
 
 func TestParseModes(t *testing.T) {
-	const optional = "the rules with a mode are NA-REVOKE-1, NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, NA-POD-6, " +
-		"NA-ENDPOINTS-1, NA-CSR-1"
+	const optional = "the rules with a mode are NA-REVOKE-1, NA-SECRET-3, NA-CM-3, NA-PVC-3, NA-SA-3, NA-NODE-4, " +
+		"NA-POD-6, NA-ENDPOINTS-1, NA-CSR-1"
 	enforced := func(change func(map[rules.ID]rules.Mode)) map[rules.ID]rules.Mode {
 		modes := map[rules.ID]rules.Mode{
 			"NA-PVC-3": rules.Enforce, "NA-SA-3": rules.Enforce, "NA-NODE-4": rules.Enforce,
