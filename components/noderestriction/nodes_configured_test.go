@@ -185,3 +185,25 @@ func TestAuditReportsEveryProblemOfARegistration(t *testing.T) {
 		})
 	}
 }
+
+// A list of labels that is audited replaces nothing: Kubernetes' own rule for labels denies. Where the
+// installation only audits, the list replaces that rule, as it will when it is enforced.
+func TestAuditedLabelListReplacesNothing(t *testing.T) {
+	const closed = "node-restriction.kubernetes.io/pool"
+	config := withPolicy(t, newHere(), "allowedLabels: ["+closed+"]").config
+	enforced, audited := config, config
+	audited.Modes = map[rules.ID]rules.Mode{"NR-LABEL-1": rules.Audit, "NR-LABEL-2": rules.Audit}
+	onlyAudits := config
+	onlyAudits.AuditOnly = true
+	for _, write := range []admission.Attributes{register(label(closed, "a")), relabel("", closed, "a")} {
+		if got := New(enforced).Review(t.Context(), write); !got.Allowed() {
+			t.Errorf("%s, enforced: %s", write.GetOperation(), got.Reason())
+		}
+		if got := New(audited).Review(t.Context(), write); got.Rule != "NR-NODE-3" {
+			t.Errorf("%s, audited: %q, want NR-NODE-3", write.GetOperation(), got.Rule)
+		}
+		if got := New(onlyAudits).Review(t.Context(), write); !got.Allowed() || len(got.Findings) > 0 {
+			t.Errorf("%s, audit only: %s, found %v", write.GetOperation(), got.Reason(), got.Findings)
+		}
+	}
+}

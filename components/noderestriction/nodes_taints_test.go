@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 
 	"github.com/bulkhead-k8s/bulkhead/components/noderestriction/configuration"
+	"github.com/bulkhead-k8s/bulkhead/components/rules"
 )
 
 func TestConfiguredTaints(t *testing.T) {
@@ -116,6 +118,38 @@ func TestStickyTaintsThatAreNotKnown(t *testing.T) {
 		{"no sticky taints configured, create: no lookup", register(), "", 0, ""},
 		{"no sticky taints configured, update: no lookup", update, "", 0, ""},
 	})
+}
+
+// A rule that audits denies nothing while the history cannot be read. The others deny only what depends on
+// the history.
+func TestAuditedStickyTaintsThatAreNotKnown(t *testing.T) {
+	failing := newHere()
+	failing.err = errors.New("no answer")
+	const both, one = "allowedTaints: [free]\nstickyTaints: [compromised]", "stickyTaints: [compromised]"
+	marked, unlisted := aTaint("compromised", "", "NoSchedule"), aTaint("other", "", "NoSchedule")
+	for _, tc := range []struct {
+		name, policy string
+		audited      []rules.ID
+		write        admission.Attributes
+		by           rules.ID
+	}{
+		{"no taint", both, []rules.ID{"NR-STICKY-1"}, register(), ""},
+		{"taint that the list has", both, []rules.ID{"NR-STICKY-1"}, register(tainted(aTaint("free", "", "NoSchedule"))), ""},
+		{"taint that only the history may allow", both, []rules.ID{"NR-STICKY-1"}, register(tainted(unlisted)), "NR-TAINT-1"},
+		{"sticky taint, whose number the history has", one, []rules.ID{"NR-STICKY-1"}, register(tainted(marked)),
+			"NR-STICKY-3"},
+		{"sticky taint, all in audit", one, []rules.ID{"NR-STICKY-1", "NR-STICKY-3"}, register(tainted(marked)), ""},
+	} {
+		config := withPolicy(t, failing, tc.policy).config
+		config.Modes = map[rules.ID]rules.Mode{}
+		for _, id := range tc.audited {
+			config.Modes[id] = rules.Audit
+		}
+		got := New(config).Review(t.Context(), tc.write)
+		if got.Rule != tc.by || !slices.Contains(got.Audited(), tc.audited[0]) {
+			t.Errorf("%s: denied by %q, want %q; found %v", tc.name, got.Rule, tc.by, got.Audited())
+		}
+	}
 }
 
 // nodeLookupFails is a cluster that has the history, but whose lookups of Nodes fail.

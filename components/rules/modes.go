@@ -36,16 +36,17 @@ func (r Rule) Among(all Mode) Mode {
 }
 
 // ParseModes returns the modes of all rules of a table that have one. A rule that is named in single
-// gets the mode from there. Every other rule gets its mode from all, as in [Modes]. ParseModes
-// reports every problem, in the order of the IDs.
+// gets the mode from there. Every other rule, and one whose mode in single is invalid, gets its mode
+// from all, as in [Modes]. ParseModes reports one problem of each rule, in the order of the IDs.
 func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]Mode, problems []error) {
 	modes = Modes(table, all)
 	for _, id := range slices.Sorted(maps.Keys(single)) {
 		mode, err := ParseMode(single[id])
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", id, err))
+			continue
 		}
-		if err := checkHasMode(table, ID(id), err == nil && mode == Off); err != nil {
+		if err := checkHasMode(table, ID(id), mode); err != nil {
 			problems = append(problems, err)
 			continue
 		}
@@ -54,14 +55,14 @@ func ParseModes(table []Rule, all Mode, single map[string]string) (modes map[ID]
 	return modes, problems
 }
 
-func checkHasMode(table []Rule, id ID, off bool) error {
+func checkHasMode(table []Rule, id ID, mode Mode) error {
 	switch r, ok := Find(table, id); {
 	case !ok:
-		return fmt.Errorf("there is no rule %q: the rules with a mode are %s", id, idsWithMode(table))
+		return fmt.Errorf("there is no rule %q; you can set the mode of: %s", id, idsWithMode(table))
 	case !r.HasMode():
-		return fmt.Errorf("%s is always enforced: the rules with a mode are %s", id, idsWithMode(table))
-	case r.Configured && off:
-		return fmt.Errorf("%s cannot be off: use audit, or remove the setting that it is about", id)
+		return fmt.Errorf("%s is always enforced; you can set the mode of: %s", id, idsWithMode(table))
+	case r.Configured && mode == Off:
+		return fmt.Errorf("%s cannot be off: use audit, or remove its field from the node policy", id)
 	}
 	return nil
 }

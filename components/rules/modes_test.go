@@ -12,7 +12,7 @@ import (
 func TestParseModes(t *testing.T) {
 	table := []Rule{{ID: "XX-A-1", Optional: true}, {ID: "XX-A-2"}, {ID: "XX-B-1", Optional: true}}
 	configured := []Rule{{ID: "XX-A-1", Optional: true}, {ID: "XX-C-1", Configured: true}}
-	const optional = "the rules with a mode are XX-A-1, XX-B-1"
+	const optional = "you can set the mode of: XX-A-1, XX-B-1"
 	for _, tc := range []struct {
 		name     string
 		table    []Rule
@@ -26,25 +26,25 @@ func TestParseModes(t *testing.T) {
 		{"one rule mode", table, Audit, map[string]string{"XX-B-1": "off"},
 			map[ID]Mode{"XX-A-1": Audit, "XX-B-1": Off}, nil},
 		{"invalid mode", table, Enforce, map[string]string{"XX-A-1": "on"},
-			map[ID]Mode{"XX-A-1": Off, "XX-B-1": Enforce},
+			map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce},
 			[]string{`XX-A-1: invalid mode "on": use off, audit or enforce`}},
 		{"rule that is always enforced", table, Enforce, map[string]string{"XX-A-2": "off"},
 			map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce},
-			[]string{"XX-A-2 is always enforced: " + optional}},
+			[]string{"XX-A-2 is always enforced; " + optional}},
 		{"several unknown rules", table, Enforce,
 			map[string]string{"XX-Z-1": "off", "": "off", "xx-a-1": "off"},
 			map[ID]Mode{"XX-A-1": Enforce, "XX-B-1": Enforce},
-			[]string{`there is no rule "": ` + optional, `there is no rule "XX-Z-1": ` + optional,
-				`there is no rule "xx-a-1": ` + optional}},
+			[]string{`there is no rule ""; ` + optional, `there is no rule "XX-Z-1"; ` + optional,
+				`there is no rule "xx-a-1"; ` + optional}},
 		{"an audit of a configured rule", configured, Off, map[string]string{"XX-C-1": "audit"},
 			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Audit}, nil},
 		{"a configured rule that is off", configured, Off, map[string]string{"XX-C-1": "off"},
 			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Enforce},
-			[]string{"XX-C-1 cannot be off: use audit, or remove the setting that it is about"}},
+			[]string{"XX-C-1 cannot be off: use audit, or remove its field from the node policy"}},
 		{"an invalid mode of a configured rule", configured, Off, map[string]string{"XX-C-1": "on"},
-			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Off}, []string{`XX-C-1: invalid mode "on": use off, audit or enforce`}},
+			map[ID]Mode{"XX-A-1": Off, "XX-C-1": Enforce}, []string{`XX-C-1: invalid mode "on": use off, audit or enforce`}},
 		{"no optional rules", nil, Enforce, map[string]string{"XX-A-1": "off"}, map[ID]Mode{},
-			[]string{`there is no rule "XX-A-1": the rules with a mode are none`}},
+			[]string{`there is no rule "XX-A-1"; you can set the mode of: none`}},
 	} {
 		t.Run("an administrator who asks for "+tc.name, func(t *testing.T) {
 			got, problems := ParseModes(tc.table, tc.all, tc.single)

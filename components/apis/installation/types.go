@@ -67,7 +67,7 @@ type Rules struct {
 	// hardened and off in parity.
 	Mode string `json:"mode,omitempty"`
 	// Modes are the modes of single rules, by ID: off, audit or enforce for an optional rule, audit or
-	// enforce for a rule of the nodePolicy. All other rules follow the mode of the installation.
+	// enforce for a rule of the nodePolicy. All other rules have no mode of their own.
 	Modes map[string]string `json:"modes,omitempty"`
 	// TerminatedPodGrace is how long a node keeps its rights for a pod that has ended. The default is
 	// 30s.

@@ -93,7 +93,7 @@ func TestProblems(t *testing.T) {
 		{"an audience has a name", func(o *options) { o.apiAudiences = []string{"a", ""} },
 			[]string{`--api-audiences is ["a" ""], want audiences`}},
 		{"a rule of upstream is always enforced", func(o *options) { o.extensions.RuleModes["NR-SA-1"] = "off" },
-			[]string{"--rule-mode: NR-SA-1 is always enforced: the rules with a mode are "}},
+			[]string{"--rule-mode: NR-SA-1 is always enforced; you can set the mode of: "}},
 		{"every problem is reported",
 			func(o *options) { *o = options{Options: program.Options{BindAddress: "0.0.0.0", Logging: o.Logging}} }, []string{
 				"--kubeconfig is empty", `--bind-address is "0.0.0.0", want a loopback address`,

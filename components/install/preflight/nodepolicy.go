@@ -66,7 +66,7 @@ func printed(in Input, groups map[nodeProblem]*examples) []Finding {
 	}
 	slices.SortFunc(problems, func(a, b nodeProblem) int {
 		// FAIL is before WARN in the alphabet.
-		return cmp.Or(cmp.Compare(in.levelOf(a), in.levelOf(b)), cmp.Compare(groups[b].count, groups[a].count),
+		return cmp.Or(cmp.Compare(in.level(a), in.level(b)), cmp.Compare(groups[b].count, groups[a].count),
 			cmp.Compare(a.remedy, b.remedy), cmp.Compare(a.keys, b.keys))
 	})
 	var findings []Finding
@@ -74,26 +74,27 @@ func printed(in Input, groups map[nodeProblem]*examples) []Finding {
 		if i == mostNamed {
 			more := fmt.Sprintf("%d more sets of keys are denied; change the settings above, then run this again",
 				len(problems)-mostNamed)
-			return append(findings, Finding{in.levelOf(problem), nodePolicyCheck, more})
+			return append(findings, Finding{in.level(problem), nodePolicyCheck, more})
 		}
 		findings = append(findings, in.found(problem, groups[problem].String()))
 	}
 	return findings
 }
 
+// found returns the finding about a problem of some nodes.
 func (in Input) found(p nodeProblem, nodes string) Finding {
 	detail := p.detail(nodes)
 	if in.audits(p.remedy) {
 		detail = fmt.Sprintf("before you enforce %s: %s", ruleOf[p.remedy], detail)
 	}
-	return Finding{in.levelOf(p), nodePolicyCheck, detail}
+	return Finding{in.level(p), nodePolicyCheck, detail}
 }
 
 // audits reports whether the rule that denies only audits.
 func (in Input) audits(r remedy) bool { return in.Modes[ruleOf[r]] == rules.Audit }
 
-// levelOf returns Warn if the rule that denies only audits.
-func (in Input) levelOf(p nodeProblem) Level {
+// level returns Warn if the rule that denies only audits.
+func (in Input) level(p nodeProblem) Level {
 	if in.audits(p.remedy) {
 		return Warn
 	}

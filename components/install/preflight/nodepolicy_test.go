@@ -183,4 +183,20 @@ func TestAuditedNodePolicyWarns(t *testing.T) {
 	in.Modes["NR-LABEL-1"] = rules.Audit
 	findings, err = nodePolicyFindings(t.Context(), in)
 	wantOne(t, findings, err, Warn, "before you enforce NR-LABEL-1: label example.com/rack of node n1: the kubelet set it")
+
+	// A rule that is enforced still denies what another one only audits.
+	in = Input{Client: fake.NewClientset(workerNode("n1", nodeLabel("example.com/zone", "b", "kubelet"))),
+		Policy: tablePolicy(map[string]string{"example.com/zone": "a"}), Profile: "hardened",
+		Modes: map[rules.ID]rules.Mode{"NR-MACHINE-2": rules.Audit}}
+	findings, err = nodePolicyFindings(t.Context(), in)
+	if err != nil || len(findings) != 2 || findings[0].Level != Fail || findings[1].Level != Warn ||
+		!strings.Contains(findings[0].Detail, "NR-LABEL-1") {
+		t.Errorf("got %v, %v", findings, err)
+	}
+
+	// Kubernetes' own rule for labels replaces a list that only audits, also in parity.
+	in = Input{Client: fake.NewClientset(workerNode("n1", nodeLabel("node-role.kubernetes.io/db", "", "kubelet"))),
+		Policy: strictPolicy(), Profile: "parity", Modes: map[rules.ID]rules.Mode{"NR-LABEL-1": rules.Audit}}
+	findings, err = nodePolicyFindings(t.Context(), in)
+	wantOne(t, findings, err, Fail, "NR-NODE-3")
 }
